@@ -1,0 +1,44 @@
+//===- VectorMath.h - pointwise functions as vector code ------------------===//
+//
+// Every function takes and returns `f32` or `vector<...xf32>` values and is built from arith, math.fma, math.sqrt and the
+// rounding ops only: no libm call can reach the artefact. Special values are exact unless a line below says otherwise:
+// NaN in, NaN out; +-Inf and +-0 as the limit says; denormals are honoured (the runtime never sets FTZ/DAZ).
+// Errors are the maxima over every 251st of the 2^32 patterns against double libm (test/target/cpu/kernels/VectorMathTest):
+//
+//   function     max ulp   remark                              function   max ulp  remark
+//   exp          1.0       denormal results <= 1 ulp of 2^-149 sigmoid    2.5      also where exp(-x) overflows
+//   log          0.9                                           silu       3.0      silu(-inf) = -0
+//   tanh         1.6                                           softplus   2.0
+//   erf          1.3                                           gelu       -        1.1e-6 absolute, exact 0 below -5.6
+//   sin, cos     1.6       full range (Payne-Hanek)            gelu_tanh  -        2e-6 relative to max(|x|, tail 1e-7)
+//   pow          0.6       in f64; 1.0 for |y| = 2, 3          rsqrt      1.0
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace gaudi::cpu {
+
+/// `kind` of `x`. Result i1 (or vector of i1) for is_nan and is_inf; logical_not takes and gives i1. `x` is f32.
+mlir::Value emitUnary(mlir::OpBuilder &builder, mlir::Location loc, graph::UnaryKind kind, mlir::Value x);
+
+/// `kind` of two f32 operands of one type: arithmetic, pow, mod (sign of the divisor), fmod, min/max (NaN if either is),
+/// comparisons (i1). Logical kinds take i1. Bit kinds are for integers only: asserts.
+mlir::Value emitBinary(mlir::OpBuilder &builder, mlir::Location loc, graph::BinaryKind kind, mlir::Value lhs,
+                       mlir::Value rhs);
+
+/// 2^t for t <= 0, 9 operations: what softmax needs (t = (score - max) * log2(e), formed by one FMA outside).
+/// Absolute error 1.2e-7, -inf gives exactly 0, NaN stays; results under 2^-126 are flushed to at most 2^-126.
+mlir::Value emitExp2NonPositive(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value t);
+
+/// f16, bf16 or f32 to f32, exact. f16 needs F16C (every target of ours but SSE4): `f16c` false selects integer code.
+mlir::Value emitToF32(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, bool f16c = true);
+
+/// f32 to `element` (f16, bf16 or f32), round to nearest even, NaN stays NaN (quiet), overflow to infinity.
+mlir::Value emitFromF32(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x, mlir::Type element,
+                        bool f16c = true);
+
+} // namespace gaudi::cpu
