@@ -4,7 +4,7 @@
 
 include "dialects/graph/GraphBase.td"
 
-def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptorWithIsCompatible]> {
+def Graph_ConstantOp : Graph_InferredOp<"constant", [ConstantLike]> {
   let summary = "constant tensor: dense elements, or a weight by reference";
   let description = [{ `value` is a dense elements attribute (at most 4 KiB, or a splat of any size, or folded shape
     arithmetic) or `#graph.weight`. }];
@@ -13,9 +13,6 @@ def Graph_ConstantOp : Graph_Op<"constant", [ConstantLike, InferTypeOpAdaptorWit
   let hasFolder = 1;
   let assemblyFormat = "attr-dict $value";
   let extraClassDeclaration = [{
-    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange declared) {
-      return ::gaudi::graph::compatibleTypes(inferred, declared);
-    }
     /// The reference, or null for dense elements.
     ::gaudi::graph::WeightAttr getWeight() { return ::llvm::dyn_cast<::gaudi::graph::WeightAttr>(getValue()); }
   }];

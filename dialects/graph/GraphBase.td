@@ -57,12 +57,11 @@ class Graph_Op<string mnemonic, list<Trait> traits = []> :
 /// result type may be more precise than the inferred one, never contradict it.
 class Graph_InferredOp<string mnemonic, list<Trait> traits = []> :
     Graph_Op<mnemonic, !listconcat(traits, [InferTypeOpAdaptorWithIsCompatible])> {
-  code compatibleDeclaration = [{
-    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange declared) {
+  let extraClassDefinition = [{
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange declared) {
       return ::gaudi::graph::compatibleTypes(inferred, declared);
     }
   }];
-  let extraClassDeclaration = compatibleDeclaration;
 }
 
 #endif

@@ -23,6 +23,22 @@ struct HostTensor {
   const std::vector<int64_t> &ints() const { return std::get<1>(data); }
   int64_t elementCount() const;
 
+  double asDouble(int64_t i) const { return isFloat() ? floats()[i] : static_cast<double>(ints()[i]); }
+  /// Stores into either representation; integers truncate.
+  void setDouble(int64_t i, double value) {
+    if (isFloat())
+      floats()[i] = value;
+    else
+      ints()[i] = static_cast<int64_t>(value);
+  }
+  /// this[i] = source[j]; equal element types.
+  void copyElement(int64_t i, const HostTensor &source, int64_t j) {
+    if (isFloat())
+      floats()[i] = source.floats()[j];
+    else
+      ints()[i] = source.ints()[j];
+  }
+
   /// Zero-filled tensor of the type; shape must be static.
   static HostTensor zeros(mlir::RankedTensorType type);
   /// From dense elements. Splats are expanded.

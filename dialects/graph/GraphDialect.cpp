@@ -1,0 +1,59 @@
+//===- GraphDialect.cpp - registration, common type rules, costs ----------===//
+#include "dialects/graph/Graph.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gaudi;
+using namespace gaudi::graph;
+
+#include "dialects/graph/GraphDialect.cpp.inc"
+#include "dialects/graph/GraphEnums.cpp.inc"
+#include "dialects/graph/GraphInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttrs.cpp.inc"
+
+void GraphDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/graph/GraphAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/GraphOps.cpp.inc"
+      >();
+}
+
+Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  if (auto typed = dyn_cast<TypedAttr>(value); typed && isa<ElementsAttr, WeightAttr>(value) && typed.getType() == type)
+    return ConstantOp::create(builder, loc, typed);
+  return nullptr;
+}
+
+bool graph::compatibleTypes(TypeRange inferred, TypeRange declared) {
+  return llvm::all_of_zip(inferred, declared, [](Type a, Type b) {
+    auto x = dyn_cast<RankedTensorType>(a), y = dyn_cast<RankedTensorType>(b);
+    return x && y && x.getElementType() == y.getElementType() && succeeded(verifyCompatibleShape(x, y));
+  });
+}
+
+static double bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return 0;
+  return double(tensor.getNumElements()) * ((tensor.getElementTypeBitWidth() + 7) / 8);
+}
+
+Cost graph::defaultCost(Operation *op) {
+  Cost cost;
+  for (Type type : op->getOperandTypes())
+    cost.bytes += bytesOf(type);
+  for (Type type : op->getResultTypes()) {
+    cost.bytes += bytesOf(type);
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.hasStaticShape())
+      cost.flops += double(tensor.getNumElements());
+  }
+  return cost;
+}
