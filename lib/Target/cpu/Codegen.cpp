@@ -1,0 +1,233 @@
+//===- Codegen.cpp - kernel module -> object code -------------------------===//
+#include "lib/Target/cpu/Codegen.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace gaudi;
+using namespace gaudi::cpu;
+
+namespace {
+
+constexpr unsigned kMaxStackBytes = 4096; // KernelAbi.h
+
+/// The order is knowledge/cpu.md 1.1. Reductions may be reassociated (2.2x on softmax); nothing else is relaxed.
+void buildLowering(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true; // Debian 12's libgcc has no __truncsfbf2: bf16 is integer code (knowledge/peers.md 0)
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  ConvertVectorToLLVMPassOptions vector;
+  vector.reassociateFPReductions = true;
+  pm.addPass(createConvertVectorToLLVMPass(vector));
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions func;
+  func.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(func));
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+Status internalError(const CodegenOptions &options, const Twine &what) {
+  return Status::error(StatusCode::Internal, ("kernel " + options.symbol + ": " + what).str(),
+                       "this is a bug of the compiler; please report the model and the flags");
+}
+
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Isa &isa) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  std::string features;
+  for (const std::string &f : isa.features)
+    features += (features.empty() ? "+" : ",+") + f;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, isa.cpu, features, llvm::TargetOptions(),
+                                                                          llvm::Reloc::PIC_, std::nullopt,
+                                                                          llvm::CodeGenOptLevel::Default));
+}
+
+/// Makes `impl(ptr..., i64, i64, ptr)` internal and adds the ABI wrapper that loads its pointers.
+void addWrapper(llvm::Module &module, llvm::Function &impl, const CodegenOptions &options) {
+  llvm::LLVMContext &context = module.getContext();
+  auto *ptr = llvm::PointerType::get(context, 0);
+  auto *i64 = llvm::Type::getInt64Ty(context), *i32 = llvm::Type::getInt32Ty(context);
+  impl.setLinkage(llvm::GlobalValue::InternalLinkage);
+  impl.addFnAttr(llvm::Attribute::AlwaysInline);
+  auto *wrapper = llvm::Function::Create(llvm::FunctionType::get(i32, {ptr, i64, i64, ptr}, false),
+                                         llvm::GlobalValue::ExternalLinkage, options.symbol, module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", wrapper));
+  size_t buffers = impl.arg_size() - 3;
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (size_t i = 0; i < buffers; ++i) {
+    arguments.push_back(b.CreateLoad(ptr, b.CreateConstInBoundsGEP1_64(ptr, wrapper->getArg(0), i)));
+    if (i < options.mayAlias.size() && !options.mayAlias[i])
+      impl.addParamAttr(i, llvm::Attribute::NoAlias);
+  }
+  for (unsigned i = 1; i < 4; ++i)
+    arguments.push_back(wrapper->getArg(i));
+  b.CreateRet(b.CreateCall(&impl, arguments));
+}
+
+void setFunctionAttributes(llvm::Module &module, const Isa &isa) {
+  std::string bits = std::to_string(isa.vectorBytes * 8);
+  for (llvm::Function &f : module) {
+    if (f.isDeclaration())
+      continue;
+    f.addFnAttr(llvm::Attribute::NoUnwind);
+    // Intel's tuning prefers 256-bit vectors and would split every 512-bit one.
+    f.addFnAttr("prefer-vector-width", bits);
+    f.addFnAttr("min-legal-vector-width", bits);
+    f.addFnAttr("warn-stack-size", std::to_string(kMaxStackBytes));
+  }
+}
+
+/// O1 gives the same kernel speed as O3 at a third of the time (knowledge/cpu.md 5); emitters vectorise, LLVM must not.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
+}
+
+/// Collects the back end's complaints, above all frames larger than the limit.
+struct BackendDiagnostics : llvm::DiagnosticHandler {
+  explicit BackendDiagnostics(std::string &text) : text(text) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error || info.getKind() == llvm::DK_StackSize) {
+      llvm::raw_string_ostream out(text);
+      llvm::DiagnosticPrinterRawOStream printer(out);
+      info.print(printer);
+    }
+    return true;
+  }
+  std::string &text;
+};
+
+/// Kernels run in any process: nothing but the memory functions may be imported.
+std::string forbiddenImport(llvm::ArrayRef<char> object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "kernel"));
+  if (!file)
+    return llvm::toString(file.takeError());
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (!flags || !name)
+      return "unreadable symbol table";
+    bool allowed = name->empty() || *name == "memcpy" || *name == "memmove" || *name == "memset";
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !allowed)
+      return name->str();
+  }
+  return {};
+}
+
+} // namespace
+
+void cpu::registerCodegenDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, graph::GraphDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect,
+                  vector::VectorDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+Expected<std::vector<char>> cpu::compileKernel(ModuleOp module, const Isa &isa, const CodegenOptions &options) {
+  auto func = *module.getOps<func::FuncOp>().begin();
+  std::string implName = func.getName().str();
+  PassManager pm(module.getContext());
+#ifdef NDEBUG
+  pm.enableVerifier(false); // 65 % of the pass time
+#endif
+  buildLowering(pm);
+  if (failed(pm.run(module)))
+    return internalError(options, "lowering failed");
+
+  llvm::LLVMContext context;
+  std::string complaints;
+  context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(complaints));
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(isa);
+  if (!machine)
+    return internalError(options, "this LLVM has no x86-64 back end");
+  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context);
+  if (!ir)
+    return internalError(options, "translation to LLVM IR failed");
+  // Before anything else: without them LLVM turns memset into a byte loop, silently (knowledge/cpu.md 1.2).
+  ir->setTargetTriple(machine->getTargetTriple());
+  ir->setDataLayout(machine->createDataLayout());
+  addWrapper(*ir, *ir->getFunction(implName), options);
+  setFunctionAttributes(*ir, isa);
+  optimize(*ir, *machine);
+  if (options.printLlvm)
+    ir->print(*options.printLlvm, nullptr);
+
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream out(object);
+  llvm::legacy::PassManager emit;
+  if (machine->addPassesToEmitFile(emit, out, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return internalError(options, "the back end cannot emit objects");
+  emit.run(*ir);
+  if (!complaints.empty())
+    return internalError(options, complaints);
+  if (std::string name = forbiddenImport(object); !name.empty())
+    return internalError(options, "imports '" + name + "'");
+  return std::vector<char>(object.begin(), object.end());
+}
