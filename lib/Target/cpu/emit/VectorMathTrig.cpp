@@ -1,0 +1,116 @@
+//===- VectorMathTrig.cpp - sin and cos over the whole range --------------===//
+#include "lib/Target/cpu/emit/VectorMath.h"
+#include "lib/Target/cpu/emit/VectorMathOps.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace gaudi::cpu {
+
+using Pred = VecOps::Pred;
+
+namespace {
+
+/// x = quadrant * pi/2 + rest, |rest| <= pi/4 (quadrant modulo 4, as i32).
+struct Reduced {
+  Value rest, quadrant;
+};
+
+/// Cody-Waite in three parts: good while quadrant * high part is exact, |x| <= 71476 (N. Juffa).
+constexpr float kFastLimit = 71476.0625f;
+
+Reduced reduceFast(VecOps &o, Value x) {
+  Value sum = o.fma(x, o.f(0.636619747f), o.f(12582912.f));
+  Value n = o.sub(sum, o.f(12582912.f));
+  Value r = o.fma(n, o.f(-1.57079601e+00f), x);
+  r = o.fma(n, o.f(-3.13916473e-07f), r);
+  r = o.fma(n, o.f(-5.39030253e-15f), r);
+  return {r, o.bits(sum)};
+}
+
+/// Payne-Hanek: |x| = m 2^e with an integer m < 2^24; only the 96 bits of 2/pi around bit e matter, picked from a table
+/// of seven words by selects (a gather would need a global). The product modulo 2^64 is quadrant (2 bits) and fraction.
+Reduced reduceLarge(VecOps &o, Value x) {
+  // 2/pi * 2^192, most significant word first; one zero word in front serves e < 0 (never used above kFastLimit).
+  static constexpr uint32_t kTwoOverPi[] = {0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u,
+                                            0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
+  Type i64 = o.typed(o.b.getI64Type());
+  auto wide = [&](Value v) -> Value { return o.make<arith::ExtUIOp>(i64, v); };
+  auto c64 = [&](uint64_t v) -> Value { return o.constant(i64, o.b.getI64IntegerAttr(int64_t(v))); };
+  auto bin = [&]<typename Op>(Value p, Value q) -> Value { return o.make<Op>(p, q); };
+  Value raw = o.bits(x);
+  // Biased exponent - 120 = e + 30 with x = m 2^e, m in [2^23, 2^24): bits [word * 32 + shift ...) of 2/pi are needed.
+  Value e = o.subi(o.andi(o.shr(raw, o.i(23)), o.i(0xff)), o.i(120));
+  Value mantissa = o.shl(o.ori(o.andi(raw, o.i(0x7fffff)), o.i(0x800000)), o.i(8)); // m * 2^8
+  Value shift = o.andi(e, o.i(31)), index = o.sar(e, o.i(5));
+  auto word = [&](unsigned offset) { // kTwoOverPi[index + offset], index in 0..4
+    Value r = o.i(kTwoOverPi[offset]);
+    for (unsigned k = 1; k <= 4; ++k)
+      if (k + offset < std::size(kTwoOverPi))
+        r = o.select(o.cmpi(arith::CmpIPredicate::eq, index, o.i(k)), o.i(kTwoOverPi[k + offset]), r);
+    return r;
+  };
+  Value w[4] = {word(0), word(1), word(2), word(3)};
+  Value sh = wide(shift);
+  auto window = [&](Value high, Value low) { // (high:low << shift) >> 32
+    Value both = bin.operator()<arith::OrIOp>(bin.operator()<arith::ShLIOp>(wide(high), c64(32)), wide(low));
+    return Value(bin.operator()<arith::ShRUIOp>(bin.operator()<arith::ShLIOp>(both, sh), c64(32)));
+  };
+  Value hi = window(w[0], w[1]), mid = window(w[1], w[2]), lo = window(w[2], w[3]);
+  Value m = wide(mantissa);
+  auto mul = [&](Value p, Value q) { return Value(bin.operator()<arith::MulIOp>(p, q)); };
+  auto add = [&](Value p, Value q) { return Value(bin.operator()<arith::AddIOp>(p, q)); };
+  Value product = add(bin.operator()<arith::ShLIOp>(mul(m, hi), c64(32)),
+                      add(mul(m, mid), bin.operator()<arith::ShRUIOp>(mul(m, lo), c64(32))));
+  // product = x * 2/pi modulo 4, scaled by 2^62. Round to the nearest quadrant; the rest is signed.
+  Value q = bin.operator()<arith::ShRUIOp>(add(product, c64(uint64_t(1) << 61)), c64(62));
+  Value fraction = bin.operator()<arith::SubIOp>(product, bin.operator()<arith::ShLIOp>(q, c64(62)));
+  Type f64 = o.typed(o.b.getF64Type());
+  Value d = o.make<arith::SIToFPOp>(f64, fraction);
+  Value scale = o.constant(f64, o.b.getF64FloatAttr(1.5707963267948966 / 4611686018427387904.0)); // pi/2 / 2^62
+  Value rest = o.make<arith::TruncFOp>(o.f32(), Value(o.make<arith::MulFOp>(d, scale)));
+  Value quadrant = o.make<arith::TruncIOp>(o.i32(), q);
+  Value negative = o.cmp(Pred::OLT, x, o.f(0.f));
+  return {o.select(negative, o.neg(rest), rest), o.select(negative, o.subi(o.i(0), quadrant), quadrant)};
+}
+
+Value any(VecOps &o, Value mask) {
+  if (auto vec = dyn_cast<VectorType>(mask.getType()))
+    return vector::ReductionOp::create(o.b, o.loc, vector::CombiningKind::OR, mask);
+  return mask;
+}
+
+} // namespace
+
+Value emitSinCos(VecOps &o, Value x, bool cosine) {
+  Reduced fast = reduceFast(o, x);
+  // x - x turns +-Inf into NaN; huge lanes are rare (no model of ours has any), so they hide behind a branch.
+  Value huge = o.cmp(Pred::OGT, o.abs(x), o.f(kFastLimit));
+  auto branch = scf::IfOp::create(o.b, o.loc, TypeRange{o.f32(), o.i32()}, any(o, huge), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(o.b);
+    o.b.setInsertionPointToStart(branch.thenBlock());
+    Reduced large = reduceLarge(o, x);
+    scf::YieldOp::create(o.b, o.loc, ValueRange{o.select(huge, large.rest, fast.rest),
+                                                o.select(huge, large.quadrant, fast.quadrant)});
+    o.b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(o.b, o.loc, ValueRange{fast.rest, fast.quadrant});
+  }
+  Value r = branch.getResult(0), q = branch.getResult(1);
+  if (cosine)
+    q = o.addi(q, o.i(1)); // cos(x) = sin(x + pi/2)
+  Value s = o.mul(r, r);
+  Value sinPoly = o.poly(s, {2.86567956e-6f, -1.98559923e-4f, 8.33338592e-3f, -1.66666672e-1f});
+  Value sine = o.fma(sinPoly, o.mul(r, s), r);
+  Value cosineValue = o.poly(s, {2.44677067e-5f, -1.38877297e-3f, 4.16666567e-2f, -5.00000000e-1f, 1.f});
+  Value odd = o.cmpi(arith::CmpIPredicate::ne, o.andi(q, o.i(1)), o.i(0));
+  Value magnitude = o.select(odd, cosineValue, sine);
+  Value result = o.fromBits(o.xori(o.bits(magnitude), o.shl(o.andi(q, o.i(2)), o.i(30))));
+  // Inf has no fraction: NaN. sin(-0) = -0 comes through the fma with r = -0? n = 0 and r = x, so s r + r keeps it.
+  Value zero = o.sub(x, x);
+  return o.select(o.cmp(Pred::UNO, zero, zero), zero, result);
+}
+
+} // namespace gaudi::cpu
