@@ -70,14 +70,16 @@ graph::GroupOp wrapInGroup(OpBuilder &b, Operation *op, IRMapping &mapping) {
 }
 
 /// Replaces composites of the block by primitives until none is left.
-LogicalResult decomposeAll(Block &block) {
+void decomposeAll(Block &block) {
   bool changed = true;
   while (changed) {
     changed = false;
     for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
       auto graphOp = dyn_cast<graph::GraphOpInterface>(op);
       OpBuilder b(&op);
-      FailureOr<SmallVector<Value>> values = graphOp ? graphOp.decompose(b) : failure();
+      if (!graphOp)
+        continue;
+      FailureOr<SmallVector<Value>> values = graphOp.decompose(b);
       if (failed(values))
         continue;
       op.replaceAllUsesWith(*values);
@@ -85,12 +87,11 @@ LogicalResult decomposeAll(Block &block) {
       changed = true;
     }
   }
-  return success();
 }
 
 void splitGroup(graph::GroupOp group) {
   Block &body = group.getBody().front();
-  (void)decomposeAll(body);
+  decomposeAll(body);
   OpBuilder b(group);
   IRMapping mapping;
   mapping.map(body.getArguments(), group.getInputs());
@@ -192,9 +193,9 @@ void emitKernel(ModuleOp module, const EmitRequest &request, const Claim &claim)
   group->getParentOfType<func::FuncOp>().erase();
 }
 
-class Builder {
+class KernelCompiler {
 public:
-  Builder(const Isa &isa, const BuildOptions &options) : isa(isa), options(options) { registerCodegenDialects(registry); }
+  KernelCompiler(const Isa &isa, const BuildOptions &options) : isa(isa), options(options) { registerCodegenDialects(registry); }
 
   Expected<std::vector<char>> compile(const Job &job) const {
     std::string key = jobKey(job, isa, options.threads);
@@ -305,12 +306,12 @@ Expected<BuildResult> cpu::buildKernels(func::FuncOp main, const Isa &isa, const
     chosen->plan.inPlace.resize(group->getNumResults());
     result.kernels.push_back({jobs[it->second].symbol, std::move(chosen->plan)});
   }
-  Builder builder(isa, options);
-  Expected<std::vector<std::vector<char>>> objects = builder.compileAll(jobs);
+  KernelCompiler compiler(isa, options);
+  Expected<std::vector<std::vector<char>>> objects = compiler.compileAll(jobs);
   if (!objects.ok())
     return objects.takeStatus();
   result.distinct = jobs.size();
-  result.compiled = builder.compiled;
+  result.compiled = compiler.compiled;
   if (jobs.empty())
     return result;
   Expected<std::vector<char>> elf = linkShared(*objects);

@@ -25,10 +25,11 @@ static ScatterNDOp soleScatter(GroupOp group) {
 }
 
 static std::optional<KernelPlan> match(const EmitRequest &request) {
-  if (!soleScatter(request.group))
+  GroupOp group = request.group;
+  if (!soleScatter(group))
     return std::nullopt;
   KernelPlan plan;
-  plan.inputLayouts.resize(request.group.getInputs().size());
+  plan.inputLayouts.resize(group.getInputs().size());
   plan.inPlace.resize(1);
   return plan;
 }
