@@ -4,7 +4,7 @@
 
 include "dialects/graph/GraphBase.td"
 
-def Graph_MatMulOp : Graph_InferredOp<"matmul", [DeclareOpInterfaceMethods<GraphOpInterface, ["evaluate", "cost"]>]> {
+def Graph_MatMulOp : Graph_InferredOp<"matmul", [], ["evaluate", "cost"]> {
   let summary = "batched matrix product with numpy broadcasting of the batch dims";
   let description = [{ lhs `[..., M, K]` (or `[..., K, M]` with transpose_lhs), rhs `[..., K, N]` (`[..., N, K]` with
     transpose_rhs), result `[..., M, N]`. Rank >= 2 on both sides (import unsqueezes vectors). Accumulates 16-bit types
@@ -32,13 +32,13 @@ def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
   let summary = "index (i64) of the largest or smallest element along an axis";
   let description = [{ First one wins, or the last with `select_last`. }];
   let arguments = (ins Graph_Tensor:$input, I64Attr:$axis, UnitAttr:$keepdims, UnitAttr:$min, UnitAttr:$select_last);
-  let results = (outs TensorOf<[I64]>:$result);
+  let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
 /// Composites: one definition of `decompose` makes them correct on every target.
-class Graph_Composite<string mnemonic, list<Trait> traits = []> : Graph_InferredOp<mnemonic, !listconcat(traits, [
-    DeclareOpInterfaceMethods<GraphOpInterface, ["evaluate", "decompose", "cost"]>])>;
+class Graph_Composite<string mnemonic, list<Trait> traits = []> : Graph_InferredOp<mnemonic, traits,
+    ["evaluate", "decompose", "cost"]>;
 
 def Graph_SoftmaxOp : Graph_Composite<"softmax"> {
   let summary = "exp(x - max) / sum along one axis, statistics in fp32";
@@ -97,7 +97,7 @@ def Graph_GroupOp : Graph_Op<"group", [IsolatedFromAbove, SingleBlockImplicitTer
 def Graph_YieldOp : Op<Graph_Dialect, "yield", [Pure, Terminator, HasParent<"GroupOp">]> {
   let summary = "results of a group";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 

@@ -1,5 +1,6 @@
 //===- GraphDialect.cpp - registration, common type rules, costs ----------===//
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Infer.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,6 +31,21 @@ Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value
   if (auto typed = dyn_cast<TypedAttr>(value); typed && isa<ElementsAttr, WeightAttr>(value) && typed.getType() == type)
     return ConstantOp::create(builder, loc, typed);
   return nullptr;
+}
+
+LogicalResult WeightAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type, StringRef name, uint32_t,
+                                 uint64_t offset, uint64_t length) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || !tensor.getElementType().isIntOrFloat())
+    return emitError() << "weight '" << name << "' has type " << type << ", expected a static tensor";
+  std::optional<int64_t> count = elementCount(tensor.getShape());
+  uint64_t width = (tensor.getElementTypeBitWidth() + 7) / 8;
+  if (!count || static_cast<uint64_t>(*count) > UINT64_MAX / width)
+    return emitError() << "weight '" << name << "' of type " << type << " has too many elements";
+  if (length != *count * width || offset > UINT64_MAX - length)
+    return emitError() << "weight '" << name << "' has bytes [" << offset << ", " << offset << " + " << length
+                       << "), expected " << *count * width << " bytes for " << type;
+  return success();
 }
 
 bool graph::compatibleTypes(TypeRange inferred, TypeRange declared) {
