@@ -1,0 +1,188 @@
+//===- GroupRules.cpp - the rules of form-groups ---------------------------===//
+#include "lib/Transforms/GroupRules.h"
+#include "lib/Transforms/Match.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace gaudi::graph;
+
+namespace gaudi::transforms {
+
+/// Keeps kernels (and their compile time) small; the largest useful group seen in models.md has 14 ops.
+static constexpr size_t kMaxOps = 32;
+
+bool isGroupable(Operation *op) {
+  return isa<GraphOpInterface>(op) && !isa<ConstantOp, ReshapeOp, SqueezeOp, UnsqueezeOp, GroupOp, YieldOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// matmul, batch_matmul
+//===----------------------------------------------------------------------===//
+
+/// The only op that uses the value (perhaps twice), or null.
+static Operation *onlyUser(Value value) {
+  Operation *user = nullptr;
+  for (Operation *next : value.getUsers()) {
+    if (user && next != user)
+      return nullptr;
+    user = next;
+  }
+  return user;
+}
+
+/// Scalar, per-column vector or a tensor of the whole shape: what an epilogue can read beside the accumulators.
+static bool fitsEpilogue(Value operand, ArrayRef<int64_t> whole) {
+  ArrayRef<int64_t> dims = dimsOf(operand);
+  if (dims == whole || tensorType(operand).getNumElements() == 1)
+    return true;
+  return dims.back() == whole.back() && llvm::all_of(dims.drop_back(), [](int64_t d) { return d == 1; });
+}
+
+static void growEpilogue(MatMulOp product, GroupPlan &plan) {
+  auto weight = product.getRhs().getDefiningOp<ConstantOp>();
+  int cluster = plan.create(weight && rankOf(product.getRhs()) == 2 ? "matmul" : "batch_matmul", product);
+  Value value = product.getResult();
+  ArrayRef<int64_t> whole = dimsOf(value);
+  while (plan.cluster(cluster).ops.size() < kMaxOps) {
+    Operation *user = onlyUser(value);
+    if (!isElementwise(user) || !plan.isFree(user) || dimsOf(user->getResult(0)) != whole)
+      return;
+    if (!llvm::all_of(user->getOperands(), [&](Value v) { return fitsEpilogue(v, whole); }) || !plan.tryAdd(cluster, user))
+      return;
+    value = user->getResult(0);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// rows
+//===----------------------------------------------------------------------===//
+
+/// The input of an op that needs statistics of the last dim, computed in fp32; null for other ops.
+static Value rowInput(Operation *op) {
+  Value input = TypeSwitch<Operation *, Value>(op)
+                    .Case<SoftmaxOp, LayerNormOp, RmsNormOp>([](auto o) -> Value {
+                      return static_cast<int64_t>(o.getAxis()) == rankOf(o.getInput()) - 1 ? o.getInput() : Value();
+                    })
+                    .Case([](ReduceOp o) -> Value {
+                      bool last = o.getAxes().size() == 1 && o.getAxes()[0] == rankOf(o.getInput()) - 1;
+                      return last && o.getKind() != ReduceKind::prod ? o.getInput() : Value();
+                    })
+                    .Default(Value());
+  Type element = input ? elementOf(input) : Type();
+  return input && (element.isF32() || element.isF16() || element.isBF16()) ? input : Value();
+}
+
+namespace {
+
+/// Grows one rows group around a seed. `space` = [rows..., rowLength].
+class RowsGrowth {
+public:
+  RowsGrowth(GroupPlan &plan, Operation *seed)
+      : plan(plan), space(dimsOf(rowInput(seed))), cluster(plan.create("rows", seed)) {}
+
+  void run() {
+    SmallVector<Operation *> work(plan.cluster(cluster).ops);
+    while (!work.empty()) {
+      Operation *member = work.pop_back_val();
+      for (Operation *next : neighbours(member))
+        if (plan.cluster(cluster).ops.size() < kMaxOps && fits(next, member) && plan.tryAdd(cluster, next))
+          work.push_back(next);
+    }
+  }
+
+private:
+  /// Producers first, then consumers; block order among equals, so that the result is deterministic.
+  static SmallVector<Operation *> neighbours(Operation *member) {
+    llvm::SetVector<Operation *> ops;
+    for (Value operand : member->getOperands())
+      if (Operation *source = operand.getDefiningOp())
+        ops.insert(source);
+    SmallVector<Operation *> users(member->getUsers());
+    llvm::sort(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    ops.insert_range(users);
+    return ops.takeVector();
+  }
+
+  bool spansRows(Value value) const {
+    ArrayRef<int64_t> dims = dimsOf(value);
+    bool perRow = dims.size() == space.size() && dims.back() == 1 && dims.drop_back() == space.drop_back();
+    return dims == space || perRow;
+  }
+
+  bool fits(Operation *op, Operation *member) const {
+    if (!plan.isFree(op) || !isGroupable(op))
+      return false;
+    if (Value input = rowInput(op)) // another statistic of the same rows
+      return dimsOf(input) == space;
+    bool isProducer = llvm::is_contained(op->getUsers(), member);
+    if (auto gather = dyn_cast<GatherOp>(op)) // rows of a table, read where they are needed
+      return isProducer && gather.getAxis() == 0 && rankOf(gather.getData()) == 2 && dimsOf(gather.getResult()) == space &&
+             onlyUser(gather.getResult()) == member;
+    if (!isElementwise(op) || !spansRows(op->getResult(0)))
+      return false;
+    return !isProducer || staysInside(op);
+  }
+
+  /// A producer with users outside becomes an extra result; worth it only for what the row pass reads at full width.
+  bool staysInside(Operation *op) const {
+    bool allInside = llvm::all_of(op->getUsers(), [&](Operation *user) { return plan.clusterOf(user) == cluster; });
+    return allInside || dimsOf(op->getResult(0)) == space;
+  }
+
+  GroupPlan &plan;
+  ArrayRef<int64_t> space;
+  int cluster;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// pointwise
+//===----------------------------------------------------------------------===//
+
+static bool isPointwise(Operation *op) {
+  return isElementwise(op) || isa<BroadcastOp, SliceOp, TransposeOp, ConcatOp, PadOp, TriluOp, GatherOp>(op);
+}
+
+/// Joins the clusters of all users if every one of them iterates over the op's own shape and reads element by element.
+/// Called from the last op to the first, so users are settled; ops with a user elsewhere start a cluster.
+static void joinPointwise(Operation *op, GroupPlan &plan) {
+  llvm::SetVector<int> clusters;
+  size_t count = 1;
+  bool joins = !op->use_empty();
+  for (Operation *user : op->getUsers()) {
+    int index = plan.clusterOf(user);
+    joins &= index >= 0 && plan.cluster(index).kind == "pointwise" && isElementwise(user) &&
+             sameShape(user->getResult(0), op->getResult(0));
+    if (!joins)
+      break;
+    if (clusters.insert(index))
+      count += plan.cluster(index).ops.size();
+  }
+  if (joins && count <= kMaxOps && plan.tryMerge(clusters.getArrayRef(), op))
+    return;
+  plan.create("pointwise", op);
+}
+
+void applyGroupRules(Block &block, GroupPlan &plan) {
+  for (Operation &op : block) {
+    if (auto product = dyn_cast<MatMulOp>(op))
+      growEpilogue(product, plan);
+    else if (isa<AttentionOp>(op))
+      plan.create("attention", &op);
+  }
+  for (Operation &op : block)
+    if (plan.isFree(&op) && rowInput(&op))
+      RowsGrowth(plan, &op).run();
+  for (Operation &op : llvm::reverse(block)) {
+    if (!plan.isFree(&op) || !isGroupable(&op))
+      continue;
+    if (isPointwise(&op))
+      joinPointwise(&op, plan);
+    else
+      plan.create("generic", &op);
+  }
+}
+
+} // namespace gaudi::transforms
