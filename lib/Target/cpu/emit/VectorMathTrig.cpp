@@ -30,26 +30,26 @@ Reduced reduceFast(VecOps &o, Value x) {
   return {r, o.bits(sum)};
 }
 
-/// Payne-Hanek: |x| = m 2^e with an integer m < 2^24; only the 96 bits of 2/pi around bit e matter, picked from a table
-/// of seven words by selects (a gather would need a global). The product modulo 2^64 is quadrant (2 bits) and fraction.
+/// Payne-Hanek: |x| = m 2^e with a 32-bit integer m; only the 96 bits of 1/(2 pi) around bit e matter, picked from a
+/// table by selects (a gather would need a global). Their product with m modulo 2^64 is x/(2 pi) modulo 1: two bits of
+/// quadrant, 62 of fraction.
 Reduced reduceLarge(VecOps &o, Value x) {
-  // 2/pi * 2^192, most significant word first; one zero word in front serves e < 0 (never used above kFastLimit).
-  static constexpr uint32_t kTwoOverPi[] = {0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u,
-                                            0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
+  // 1/(2 pi), most significant word first, behind one zero word that serves |x| < 2^32.
+  static constexpr uint32_t kOneOverTwoPi[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
+                                               0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
   Type i64 = o.typed(o.b.getI64Type());
   auto wide = [&](Value v) -> Value { return o.make<arith::ExtUIOp>(i64, v); };
   auto c64 = [&](uint64_t v) -> Value { return o.constant(i64, o.b.getI64IntegerAttr(int64_t(v))); };
   auto bin = [&]<typename Op>(Value p, Value q) -> Value { return o.make<Op>(p, q); };
   Value raw = o.bits(x);
-  // Biased exponent - 120 = e + 30 with x = m 2^e, m in [2^23, 2^24): bits [word * 32 + shift ...) of 2/pi are needed.
-  Value e = o.subi(o.andi(o.shr(raw, o.i(23)), o.i(0xff)), o.i(120));
-  Value mantissa = o.shl(o.ori(o.andi(raw, o.i(0x7fffff)), o.i(0x800000)), o.i(8)); // m * 2^8
+  // With the leading one at bit 31 of m, e = biased exponent - 158; the zero word adds 32.
+  Value e = o.subi(o.andi(o.shr(raw, o.i(23)), o.i(0xff)), o.i(126));
+  Value mantissa = o.shl(o.ori(o.andi(raw, o.i(0x7fffff)), o.i(0x800000)), o.i(8));
   Value shift = o.andi(e, o.i(31)), index = o.sar(e, o.i(5));
-  auto word = [&](unsigned offset) { // kTwoOverPi[index + offset], index in 0..4
-    Value r = o.i(kTwoOverPi[offset]);
+  auto word = [&](unsigned offset) { // kOneOverTwoPi[index + offset], index in 0..4
+    Value r = o.i(kOneOverTwoPi[offset]);
     for (unsigned k = 1; k <= 4; ++k)
-      if (k + offset < std::size(kTwoOverPi))
-        r = o.select(o.cmpi(arith::CmpIPredicate::eq, index, o.i(k)), o.i(kTwoOverPi[k + offset]), r);
+      r = o.select(o.cmpi(arith::CmpIPredicate::eq, index, o.i(k)), o.i(kOneOverTwoPi[k + offset]), r);
     return r;
   };
   Value w[4] = {word(0), word(1), word(2), word(3)};
@@ -64,7 +64,7 @@ Reduced reduceLarge(VecOps &o, Value x) {
   auto add = [&](Value p, Value q) { return Value(bin.operator()<arith::AddIOp>(p, q)); };
   Value product = add(bin.operator()<arith::ShLIOp>(mul(m, hi), c64(32)),
                       add(mul(m, mid), bin.operator()<arith::ShRUIOp>(mul(m, lo), c64(32))));
-  // product = x * 2/pi modulo 4, scaled by 2^62. Round to the nearest quadrant; the rest is signed.
+  // Round to the nearest quadrant; the rest is signed.
   Value q = bin.operator()<arith::ShRUIOp>(add(product, c64(uint64_t(1) << 61)), c64(62));
   Value fraction = bin.operator()<arith::SubIOp>(product, bin.operator()<arith::ShLIOp>(q, c64(62)));
   Type f64 = o.typed(o.b.getF64Type());
