@@ -12,16 +12,17 @@
 #include "lib/Onnx/WeightStore.h"
 #include "runtime/base/Hash.h"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 // The generated protobuf classes; only .cpp files that walk the model include lib/Onnx/Proto.h.
 namespace onnx {
-class GraphProto;
+class AttributeProto;
+class FunctionProto;
 class ModelProto;
 class NodeProto;
 class TensorProto;
@@ -74,6 +75,9 @@ public:
   /// Indices of the nodes of a graph or function inside proto(), in an order in which every value is defined before its
   /// uses (also those by subgraphs); the file's own order where that is one.
   const std::vector<int> &nodeOrder(const void *graphOrFunction) const;
+
+  /// Default values of a local function's attributes.
+  const std::deque<::onnx::AttributeProto> &defaults(const ::onnx::FunctionProto &function) const;
 
   /// What was odd but harmless, one line each; to be printed as warnings.
   const std::vector<std::string> &warnings() const;

@@ -23,9 +23,12 @@ struct WeightRef {
 /// Spans stay valid, and file numbers stable, for the life of the store. Reading is thread-safe.
 class WeightStore {
 public:
-  uint32_t addMapped(MappedFile file);
+  /// `path` is what messages and artefacts call the file.
+  uint32_t addMapped(MappedFile file, std::string path);
   /// `name` is informative, for example "model.onnx#w".
   uint32_t addOwned(std::string name, std::vector<std::byte> bytes);
+  /// Memory that the caller keeps alive.
+  uint32_t addBorrowed(std::string name, std::span<const std::byte> bytes);
 
   size_t fileCount() const { return files.size(); }
   const std::string &path(uint32_t file) const { return files[file].path; }
