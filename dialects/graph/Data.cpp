@@ -1,6 +1,8 @@
-//===- Data.cpp - constants, generators, gathers and scatters -------------===//
+//===- Data.cpp - constant, fill, range, trilu, cumsum ---------------------===//
 #include "dialects/graph/Eval.h"
 #include "dialects/graph/Infer.h"
+
+#include "mlir/IR/Matchers.h"
 
 #include <cmath>
 
@@ -15,10 +17,9 @@ using namespace gaudi::graph;
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
   TypedAttr value = adaptor.getValue();
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !isa<ElementsAttr, WeightAttr>(value))
-    return emitOptionalError(loc, "value must be dense elements or #graph.weight of a static tensor type");
-  results.push_back(type);
-  return success();
+  if (!type || !type.hasStaticShape() || !isa<DenseElementsAttr, WeightAttr>(value))
+    return emitOptionalError(loc, "value must be dense elements or #graph.weight of a static tensor type, found ", value);
+  return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
@@ -26,239 +27,94 @@ OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 LogicalResult ConstantOp::evaluate(ArrayRef<HostTensor>, SmallVectorImpl<HostTensor> &results) {
   auto elements = dyn_cast<ElementsAttr>(getValue());
   if (!elements)
-    return emitOpError("weight '") << getWeight().getName() << "' cannot be read here";
+    return emitOpError("weight '") << getWeight().getName() << "' cannot be read: no file is open"; // see Evaluate.cpp
   results.push_back(HostTensor::fromElements(elements));
   return success();
 }
 
 LogicalResult FillOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  auto value = dyn_cast<ElementsAttr>(adaptor.getValue());
+  auto value = dyn_cast<DenseElementsAttr>(adaptor.getValue());
   if (!value || value.getNumElements() != 1)
-    return emitOptionalError(loc, "value must be one element");
-  int64_t rank = dimsOf(adaptor.getShape())[0];
-  if (rank == kDynamic)
-    return emitOptionalError(loc, "rank of the result is not known");
-  Dims dims(rank, kDynamic);
-  if (std::optional<Dims> known = constantInts(adaptor.getShape()))
-    dims = *known;
-  for (int64_t d : dims)
-    if (d < 0 && d != kDynamic)
-      return emitOptionalError(loc, "negative dimension ", d);
-  results.push_back(RankedTensorType::get(dims, value.getElementType()));
-  return success();
+    return emitOptionalError(loc, "value must be dense elements of one element, found ", adaptor.getValue());
+  FailureOr<Dims> dims = wantedShape(loc, std::nullopt, adaptor.getShape());
+  return failed(dims) ? failure() : addResult(loc, *dims, value.getElementType(), results);
 }
 
 LogicalResult FillOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   HostTensor value = HostTensor::fromElements(cast<ElementsAttr>(getValue()));
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(operands[0].ints(), value.elementType));
-  for (int64_t i = 0, n = out.elementCount(); i < n; ++i)
-    out.copyElement(i, value, 0);
-  results.push_back(std::move(out));
+  FailureOr<HostTensor> out = allocate(*this, operands[0].ints(), value.elementType);
+  if (failed(out))
+    return failure();
+  withData(*out, value, [](auto &to, const auto &from) { llvm::fill(to, from[0]); });
+  results.push_back(std::move(*out));
   return success();
 }
 
-/// Number of elements of range(start, limit, delta); -1 if it is not a sane number.
-static int64_t rangeCount(double start, double limit, double delta) {
+/// Number of elements of a range; failure if it does not end or passes kMaxElements.
+static FailureOr<int64_t> floatRangeCount(double start, double limit, double delta) {
   double count = std::ceil((limit - start) / delta);
-  constexpr double most = 1e12;
-  return std::isnan(count) || count > most ? -1 : static_cast<int64_t>(std::max(count, 0.0));
+  if (!(count <= static_cast<double>(kMaxElements))) // also NaN
+    return failure();
+  return static_cast<int64_t>(std::max(count, 0.0));
+}
+
+/// Exact for all of int64: the distance is taken as unsigned.
+static FailureOr<int64_t> intRangeCount(int64_t start, int64_t limit, int64_t delta) {
+  if (delta == 0)
+    return failure();
+  auto a = static_cast<uint64_t>(start), b = static_cast<uint64_t>(limit), step = static_cast<uint64_t>(delta);
+  if (delta > 0 ? limit <= start : limit >= start)
+    return 0;
+  uint64_t count = delta > 0 ? (b - a - 1) / step + 1 : (a - b - 1) / (0 - step) + 1;
+  return count > static_cast<uint64_t>(kMaxElements) ? FailureOr<int64_t>(failure()) : static_cast<int64_t>(count);
+}
+
+static FailureOr<int64_t> rangeCount(const HostTensor &start, const HostTensor &limit, const HostTensor &delta) {
+  if (start.isFloat())
+    return floatRangeCount(start.floats()[0], limit.floats()[0], delta.floats()[0]);
+  return intRangeCount(start.ints()[0], limit.ints()[0], delta.ints()[0]);
+}
+
+/// Value of a dense rank-0 constant.
+static std::optional<HostTensor> constantScalar(Value value) {
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)))
+    return std::nullopt;
+  return HostTensor::fromElements(elements);
 }
 
 LogicalResult RangeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
   Type element = elementOf(adaptor.getStart());
-  for (Value v : {adaptor.getStart(), adaptor.getLimit(), adaptor.getDelta()})
-    if (elementOf(v) != element || tensorType(v).getNumElements() != 1)
-      return emitOptionalError(loc, "start, limit and delta must be scalars of one type");
-  int64_t count = kDynamic;
-  std::optional<Dims> start = constantInts(adaptor.getStart()), limit = constantInts(adaptor.getLimit()),
-                      delta = constantInts(adaptor.getDelta());
-  if (delta && delta->front() == 0)
-    return emitOptionalError(loc, "delta is 0");
-  if (start && limit && delta)
-    count = rangeCount(start->front(), limit->front(), delta->front());
-  if (count == -1)
-    return emitOptionalError(loc, "range is too long");
-  results.push_back(RankedTensorType::get({count}, element));
-  return success();
+  for (Value v : adaptor.getOperands())
+    if (elementOf(v) != element || tensorType(v).getRank() != 0 || element.isInteger(1))
+      return emitOptionalError(loc, "start, limit and delta must be numbers of rank 0 and one type, found ", v.getType());
+  std::optional<HostTensor> start = constantScalar(adaptor.getStart()), limit = constantScalar(adaptor.getLimit()),
+                            delta = constantScalar(adaptor.getDelta());
+  if (!start || !limit || !delta)
+    return addResult(loc, {kDynamic}, element, results);
+  FailureOr<int64_t> count = rangeCount(*start, *limit, *delta);
+  if (failed(count))
+    return emitOptionalError(loc, "range from ", start->asDouble(0), " to ", limit->asDouble(0), " by ", delta->asDouble(0),
+                             " does not end or is too long");
+  return addResult(loc, {*count}, element, results);
 }
 
 LogicalResult RangeOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
-  double start = operands[0].asDouble(0), delta = operands[2].asDouble(0);
-  int64_t count = rangeCount(start, operands[1].asDouble(0), delta);
-  if (count < 0)
-    return emitOpError("range from ") << start << " by " << delta << " does not end";
-  HostTensor out = HostTensor::zeros(RankedTensorType::get({count}, operands[0].elementType));
-  for (int64_t i = 0; i < count; ++i)
-    if (out.isFloat())
-      out.floats()[i] = start + i * delta;
-    else
-      out.ints()[i] = operands[0].ints()[0] + i * operands[2].ints()[0];
-  out.round();
-  results.push_back(std::move(out));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// gather family
-//===----------------------------------------------------------------------===//
-
-/// Index in [0, n) or a diagnostic.
-static FailureOr<int64_t> wrapIndex(Operation *op, int64_t index, int64_t n) {
-  if (index >= -n && index < n)
-    return index < 0 ? index + n : index;
-  return op->emitOpError("index ") << index << " is outside [" << -n << ", " << n << ")";
-}
-
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  auto data = tensorType(adaptor.getData());
-  int64_t axis = adaptor.getAxis();
-  if (failed(checkAxis(loc, axis, data.getRank())))
+  const HostTensor &start = operands[0], &delta = operands[2];
+  FailureOr<int64_t> count = rangeCount(start, operands[1], delta);
+  if (failed(count))
+    return emitOpError("range from ") << start.asDouble(0) << " to " << operands[1].asDouble(0) << " by " << delta.asDouble(0)
+                                      << " does not end or is too long";
+  FailureOr<HostTensor> out = allocate(*this, {*count}, start.elementType);
+  if (failed(out))
     return failure();
-  int64_t n = data.getDimSize(axis);
-  if (std::optional<Dims> known = constantInts(adaptor.getIndices()); known && n != kDynamic)
-    for (int64_t index : *known)
-      if (index < -n || index >= n)
-        return emitOptionalError(loc, "index ", index, " is outside [", -n, ", ", n, ")");
-  Dims dims(data.getShape().take_front(axis));
-  llvm::append_range(dims, dimsOf(adaptor.getIndices()));
-  llvm::append_range(dims, data.getShape().drop_front(axis + 1));
-  results.push_back(data.clone(dims));
-  return success();
-}
-
-LogicalResult GatherOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
-  const HostTensor &data = operands[0], &indices = operands[1];
-  int64_t axis = getAxis(), n = data.shape[axis], inner = 1, outer = 1;
-  Dims dims(ArrayRef(data.shape).take_front(axis));
-  llvm::append_range(dims, indices.shape);
-  llvm::append_range(dims, ArrayRef(data.shape).drop_front(axis + 1));
-  for (int64_t i = 0; i < axis; ++i)
-    outer *= data.shape[i];
-  for (size_t i = axis + 1; i < data.shape.size(); ++i)
-    inner *= data.shape[i];
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(dims, data.elementType));
-  int64_t at = 0;
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t index : indices.ints()) {
-      FailureOr<int64_t> row = wrapIndex(*this, index, n);
-      if (failed(row))
-        return failure();
-      for (int64_t i = 0; i < inner; ++i)
-        out.copyElement(at++, data, (o * n + *row) * inner + i);
-    }
-  results.push_back(std::move(out));
-  return success();
-}
-
-LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
-                                                 SmallVectorImpl<Type> &results) {
-  auto data = tensorType(adaptor.getData());
-  auto indices = tensorType(adaptor.getIndices());
-  if (data.getRank() != indices.getRank())
-    return emitOptionalError(loc, "data and indices differ in rank (", data.getRank(), ", ", indices.getRank(), ")");
-  if (failed(checkAxis(loc, adaptor.getAxis(), data.getRank())))
-    return failure();
-  results.push_back(data.clone(indices.getShape()));
-  return success();
-}
-
-LogicalResult GatherElementsOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
-  const HostTensor &data = operands[0], &indices = operands[1];
-  int64_t axis = getAxis();
-  Dims strides = stridesOf(data.shape);
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(indices.shape, data.elementType));
-  StridedIndex walk(indices.shape, strides);
-  for (int64_t i = 0, n = out.elementCount(); i < n; ++i, walk.next()) {
-    FailureOr<int64_t> row = wrapIndex(*this, indices.ints()[i], data.shape[axis]);
-    if (failed(row))
-      return failure();
-    out.copyElement(i, data, walk.offset + (*row - walk.index[axis]) * strides[axis]);
-  }
-  results.push_back(std::move(out));
-  return success();
-}
-
-LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  auto data = tensorType(adaptor.getData());
-  ArrayRef<int64_t> indices = dimsOf(adaptor.getIndices());
-  int64_t batch = adaptor.getBatchDims();
-  if (indices.empty() || indices.back() == kDynamic)
-    return emitOptionalError(loc, "length of the index tuples is not known");
-  if (batch < 0 || batch >= static_cast<int64_t>(indices.size()) || indices.back() + batch > data.getRank())
-    return emitOptionalError(loc, "index tuples of ", indices.back(), " after ", batch, " batch dims exceed rank ", data.getRank());
-  Dims dims(indices.drop_back());
-  llvm::append_range(dims, data.getShape().drop_front(batch + indices.back()));
-  results.push_back(data.clone(dims));
-  return success();
-}
-
-/// Offset of the slice that an index tuple of `tuple` ints addresses, over dims [firstDim, ...) of `shape`.
-static FailureOr<int64_t> tupleOffset(Operation *op, ArrayRef<int64_t> tuple, ArrayRef<int64_t> shape,
-                                      ArrayRef<int64_t> strides, int64_t firstDim) {
-  int64_t offset = 0;
-  for (auto [i, index] : llvm::enumerate(tuple)) {
-    FailureOr<int64_t> at = wrapIndex(op, index, shape[firstDim + i]);
-    if (failed(at))
-      return failure();
-    offset += *at * strides[firstDim + i];
-  }
-  return offset;
-}
-
-LogicalResult GatherNDOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
-  const HostTensor &data = operands[0], &indices = operands[1];
-  int64_t batch = getBatchDims(), length = indices.shape.back();
-  Dims strides = stridesOf(data.shape);
-  Dims dims(ArrayRef(indices.shape).drop_back());
-  llvm::append_range(dims, ArrayRef(data.shape).drop_front(batch + length));
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(dims, data.elementType));
-  int64_t slice = 1, perBatch = 1;
-  for (size_t i = batch + length; i < data.shape.size(); ++i)
-    slice *= data.shape[i];
-  for (size_t i = batch; i + 1 < indices.shape.size(); ++i)
-    perBatch *= indices.shape[i];
-  int64_t batchStride = batch ? strides[batch - 1] : 0;
-  for (int64_t t = 0, n = slice ? out.elementCount() / slice : 0; t < n; ++t) {
-    FailureOr<int64_t> offset = tupleOffset(*this, ArrayRef(indices.ints()).slice(t * length, length), data.shape, strides, batch);
-    if (failed(offset))
-      return failure();
-    for (int64_t i = 0; i < slice; ++i)
-      out.copyElement(t * slice + i, data, t / perBatch * batchStride + *offset + i);
-  }
-  results.push_back(std::move(out));
-  return success();
-}
-
-LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  auto data = tensorType(adaptor.getData());
-  ArrayRef<int64_t> indices = dimsOf(adaptor.getIndices());
-  if (elementOf(adaptor.getUpdates()) != data.getElementType())
-    return emitOptionalError(loc, "updates and data differ in type");
-  if (indices.empty() || indices.back() > data.getRank())
-    return emitOptionalError(loc, "index tuples are longer than rank ", data.getRank());
-  results.push_back(data);
-  return success();
-}
-
-LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
-  HostTensor out = operands[0];
-  const HostTensor &indices = operands[1], &updates = operands[2];
-  int64_t length = indices.shape.back(), slice = 1;
-  Dims strides = stridesOf(out.shape);
-  for (size_t i = length; i < out.shape.size(); ++i)
-    slice *= out.shape[i];
-  int64_t tuples = 1;
-  for (int64_t d : ArrayRef(indices.shape).drop_back())
-    tuples *= d;
-  for (int64_t t = 0; t < tuples; ++t) {
-    FailureOr<int64_t> offset = tupleOffset(*this, ArrayRef(indices.ints()).slice(t * length, length), out.shape, strides, 0);
-    if (failed(offset))
-      return failure();
-    for (int64_t i = 0; i < slice; ++i)
-      out.copyElement(*offset + i, updates, t * slice + i);
-  }
-  results.push_back(std::move(out));
-  return success();
+  for (int64_t i = 0; i < *count; ++i)
+    if (out->isFloat())
+      out->floats()[i] = start.floats()[0] + static_cast<double>(i) * delta.floats()[0];
+    else // the count keeps it in range
+      out->ints()[i] = static_cast<int64_t>(static_cast<uint64_t>(start.ints()[0]) +
+                                            static_cast<uint64_t>(i) * static_cast<uint64_t>(delta.ints()[0]));
+  return finish(std::move(*out), results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,20 +125,24 @@ LogicalResult TriluOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor 
   auto type = tensorType(adaptor.getInput());
   if (type.getRank() < 2)
     return emitOptionalError(loc, "needs rank >= 2, found ", type.getRank());
-  results.push_back(type);
-  return success();
+  return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
 LogicalResult TriluOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = operands[0];
-  HostTensor out = HostTensor::zeros(x.type());
+  FailureOr<HostTensor> out = allocate(*this, x.shape, x.elementType);
+  if (failed(out))
+    return failure();
   int64_t columns = x.shape.back(), rows = x.shape[x.shape.size() - 2];
-  for (int64_t at = 0, n = x.elementCount(); at < n; ++at) {
-    int64_t j = at % columns, diagonal = at / columns % rows + getK();
-    if (getUpper() ? j >= diagonal : j <= diagonal)
-      out.copyElement(at, x, at);
-  }
-  results.push_back(std::move(out));
+  int64_t k = std::clamp<int64_t>(getK(), -rows, columns); // same triangle, no overflow
+  withData(*out, x, [&](auto &to, const auto &from) {
+    for (int64_t at = 0, n = x.elementCount(); at < n; ++at) {
+      int64_t j = at % columns, diagonal = at / columns % rows + k;
+      if (getUpper() ? j >= diagonal : j <= diagonal)
+        to[at] = from[at];
+    }
+  });
+  results.push_back(std::move(*out));
   return success();
 }
 
@@ -290,29 +150,36 @@ LogicalResult CumSumOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor
   auto type = tensorType(adaptor.getInput());
   if (failed(checkAxis(loc, adaptor.getAxis(), type.getRank())))
     return failure();
-  results.push_back(type);
-  return success();
+  if (type.getElementType().isInteger(1))
+    return emitOptionalError(loc, "does not take element type i1");
+  return addResult(loc, type.getShape(), type.getElementType(), results);
+}
+
+/// Running sum of `n` elements `stride` apart. T is double, or uint64_t for integers, which wrap.
+template <typename T>
+static void sumLane(const T *from, T *to, int64_t n, int64_t stride, bool exclusive, bool reverse) {
+  T sum = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t at = (reverse ? n - 1 - k : k) * stride;
+    T before = sum;
+    sum += from[at];
+    to[at] = exclusive ? before : sum;
+  }
 }
 
 LogicalResult CumSumOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = operands[0];
-  HostTensor out = HostTensor::zeros(x.type());
+  FailureOr<HostTensor> out = allocate(*this, x.shape, x.elementType);
+  if (failed(out))
+    return failure();
   int64_t n = x.shape[getAxis()], stride = stridesOf(x.shape)[getAxis()];
   for (int64_t lane = 0, lanes = n ? x.elementCount() / n : 0; lane < lanes; ++lane) {
     int64_t base = lane / stride * stride * n + lane % stride;
-    double sum = 0;
-    int64_t intSum = 0;
-    for (int64_t k = 0; k < n; ++k) {
-      int64_t at = base + (getReverse() ? n - 1 - k : k) * stride;
-      double before = sum;
-      int64_t intBefore = intSum;
-      if (x.isFloat())
-        sum += x.floats()[at], out.floats()[at] = getExclusive() ? before : sum;
-      else
-        intSum += x.ints()[at], out.ints()[at] = getExclusive() ? intBefore : intSum;
-    }
+    if (out->isFloat())
+      sumLane(x.floats().data() + base, out->floats().data() + base, n, stride, getExclusive(), getReverse());
+    else
+      sumLane(reinterpret_cast<const uint64_t *>(x.ints().data()) + base,
+              reinterpret_cast<uint64_t *>(out->ints().data()) + base, n, stride, getExclusive(), getReverse());
   }
-  out.round();
-  results.push_back(std::move(out));
-  return success();
+  return finish(std::move(*out), results);
 }

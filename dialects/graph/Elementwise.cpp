@@ -6,7 +6,9 @@
 #include "dialects/graph/Eval.h"
 #include "dialects/graph/Infer.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/bit.h"
 
 #include <cmath>
 
@@ -126,6 +128,22 @@ static int64_t intRem(int64_t a, int64_t b, bool signOfDivisor) {
   return signOfDivisor && r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+/// The kinds that differ for ui64, which lives wrapped in int64; nullopt for the others.
+static std::optional<int64_t> evalUnsigned64(BinaryKind kind, uint64_t a, uint64_t b) {
+  switch (kind) {
+  case BinaryKind::div: return b ? static_cast<int64_t>(a / b) : 0;
+  case BinaryKind::mod:
+  case BinaryKind::fmod: return b ? static_cast<int64_t>(a % b) : 0;
+  case BinaryKind::min: return static_cast<int64_t>(std::min(a, b));
+  case BinaryKind::max: return static_cast<int64_t>(std::max(a, b));
+  case BinaryKind::lt: return a < b;
+  case BinaryKind::le: return a <= b;
+  case BinaryKind::gt: return a > b;
+  case BinaryKind::ge: return a >= b;
+  default: return std::nullopt;
+  }
+}
+
 static int64_t evalInt(BinaryKind kind, int64_t a, int64_t b) {
   auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   switch (kind) {
@@ -166,22 +184,22 @@ LogicalResult UnaryOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc, A
   bool fits = kind == UnaryKind::logical_not ? isBool : isa<FloatType>(element) || (worksOnInts(kind) && !isBool);
   if (!fits) // C1
     return emitOptionalError(loc, "kind '", stringifyUnaryKind(kind), "' does not take element type ", element);
-  results.push_back(isPredicate(kind) ? type.clone(IntegerType::get(context, 1)) : type);
-  return success();
+  return addResult(loc, type.getShape(), isPredicate(kind) ? IntegerType::get(context, 1) : element, results);
 }
 
 LogicalResult UnaryOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = operands[0];
-  HostTensor out = HostTensor::zeros(x.type().clone(elementOf(getResult())));
-  for (int64_t i = 0, n = x.elementCount(); i < n; ++i) {
-    if (x.isFloat() && out.isFloat())
-      out.floats()[i] = evalFloat(getKind(), x.floats()[i]);
-    else
-      out.ints()[i] = x.isFloat() ? evalFloat(getKind(), x.floats()[i]) != 0 : evalInt(getKind(), x.ints()[i]);
-  }
-  out.round();
-  results.push_back(std::move(out));
-  return success();
+  UnaryKind kind = getKind();
+  FailureOr<HostTensor> out = allocate(*this, x.shape, elementOf(getResult()));
+  if (failed(out))
+    return failure();
+  if (out->isFloat())
+    llvm::transform(x.floats(), out->floats().begin(), [&](double v) { return evalFloat(kind, v); });
+  else if (x.isFloat())
+    llvm::transform(x.floats(), out->ints().begin(), [&](double v) { return evalFloat(kind, v) != 0; });
+  else
+    llvm::transform(x.ints(), out->ints().begin(), [&](int64_t v) { return evalInt(kind, v); });
+  return finish(std::move(*out), results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,35 +213,50 @@ LogicalResult BinaryOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc, 
   if (lhs != rhs && kind != BinaryKind::pow) // C1
     return emitOptionalError(loc, "operand types differ (", lhs, ", ", rhs, ")");
   bool isFloat = isa<FloatType>(lhs), isBool = lhs.isInteger(1);
-  bool fits = isLogical(kind) ? isBool : isBitwise(kind) ? !isFloat : !isBool || kind == BinaryKind::eq;
+  bool fits = isLogical(kind)                  ? isBool
+              : isBitwise(kind)                ? !isFloat
+              : kind == BinaryKind::mod        ? !isFloat && !isBool
+              : kind == BinaryKind::eq         ? true
+                                               : !isBool && !rhs.isInteger(1);
   if (!fits)
     return emitOptionalError(loc, "kind '", stringifyBinaryKind(kind), "' does not take element type ", lhs);
   Dims dims;
   if (failed(broadcastDims(loc, dimsOf(adaptor.getLhs()), dimsOf(adaptor.getRhs()), dims))) // C2
     return failure();
-  Type element = isComparison(kind) ? IntegerType::get(context, 1) : lhs;
-  results.push_back(RankedTensorType::get(dims, element));
-  return success();
+  return addResult(loc, dims, isComparison(kind) ? IntegerType::get(context, 1) : lhs, results);
+}
+
+/// Operands of different types (pow) or floats: in double.
+static double evalMixed(BinaryKind kind, const HostTensor &a, int64_t i, const HostTensor &b, int64_t j) {
+  return evalFloat(kind, a.asDouble(i), b.asDouble(j));
 }
 
 LogicalResult BinaryOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   const HostTensor &a = operands[0], &b = operands[1];
+  BinaryKind kind = getKind();
   Dims dims;
   if (failed(broadcastDims(getLoc(), a.shape, b.shape, dims)))
     return failure();
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(dims, elementOf(getResult())));
-  BroadcastIndex indexA(a.shape, dims), indexB(b.shape, dims);
-  bool mixed = a.isFloat() || b.isFloat();
-  for (int64_t i = 0, n = out.elementCount(); i < n; ++i, indexA.next(), indexB.next()) {
-    if (mixed) {
-      double value = evalFloat(getKind(), a.asDouble(indexA.offset), b.asDouble(indexB.offset));
-      out.setDouble(i, value);
-    } else
-      out.ints()[i] = evalInt(getKind(), a.ints()[indexA.offset], b.ints()[indexB.offset]);
-  }
-  out.round();
-  results.push_back(std::move(out));
-  return success();
+  FailureOr<HostTensor> out = allocate(*this, dims, elementOf(getResult()));
+  if (failed(out))
+    return failure();
+  auto each = [&](auto fn) {
+    forEachElement<2>(dims, {broadcastStrides(a.shape, dims), broadcastStrides(b.shape, dims)}, {0, 0}, fn);
+  };
+  if (a.isFloat() && b.isFloat() && out->isFloat())
+    each([&](int64_t i, auto at) { out->floats()[i] = evalFloat(kind, a.floats()[at[0]], b.floats()[at[1]]); });
+  else if (out->isFloat())
+    each([&](int64_t i, auto at) { out->floats()[i] = evalMixed(kind, a, at[0], b, at[1]); });
+  else if (a.isFloat() || b.isFloat())
+    each([&](int64_t i, auto at) { out->ints()[i] = saturate(evalMixed(kind, a, at[0], b, at[1]), out->elementType); });
+  else
+    each([&](int64_t i, auto at) {
+      int64_t x = a.ints()[at[0]], y = b.ints()[at[1]];
+      std::optional<int64_t> wide =
+          a.elementType.isUnsignedInteger(64) ? evalUnsigned64(kind, x, y) : std::optional<int64_t>();
+      out->ints()[i] = wide ? *wide : evalInt(kind, x, y);
+    });
+  return finish(std::move(*out), results);
 }
 
 namespace {
@@ -284,8 +317,7 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor
   if (failed(broadcastDims(loc, dimsOf(adaptor.getOnTrue()), dimsOf(adaptor.getOnFalse()), values)) ||
       failed(broadcastDims(loc, dimsOf(adaptor.getCondition()), values, dims)))
     return failure();
-  results.push_back(RankedTensorType::get(dims, a));
-  return success();
+  return addResult(loc, dims, a, results);
 }
 
 LogicalResult SelectOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
@@ -293,54 +325,61 @@ LogicalResult SelectOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<
   if (failed(broadcastDims(getLoc(), operands[1].shape, operands[2].shape, values)) ||
       failed(broadcastDims(getLoc(), operands[0].shape, values, dims)))
     return failure();
-  HostTensor out = HostTensor::zeros(RankedTensorType::get(dims, elementOf(getResult())));
-  BroadcastIndex c(operands[0].shape, dims), t(operands[1].shape, dims), f(operands[2].shape, dims);
-  for (int64_t i = 0, n = out.elementCount(); i < n; ++i, c.next(), t.next(), f.next()) {
-    bool condition = operands[0].ints()[c.offset];
-    out.copyElement(i, condition ? operands[1] : operands[2], condition ? t.offset : f.offset);
-  }
-  results.push_back(std::move(out));
+  FailureOr<HostTensor> out = allocate(*this, dims, operands[1].elementType);
+  if (failed(out))
+    return failure();
+  const std::vector<int64_t> &condition = operands[0].ints();
+  withData(*out, operands[1], [&](auto &to, const auto &onTrue) {
+    const auto &onFalse = std::get<std::decay_t<decltype(onTrue)>>(operands[2].data);
+    forEachElement<3>(dims,
+                      {broadcastStrides(operands[0].shape, dims), broadcastStrides(operands[1].shape, dims),
+                       broadcastStrides(operands[2].shape, dims)},
+                      {0, 0, 0}, [&](int64_t i, auto at) { to[i] = condition[at[0]] ? onTrue[at[1]] : onFalse[at[2]]; });
+  });
+  results.push_back(std::move(*out));
   return success();
 }
 
-LogicalResult CastOp::inferReturnTypes(MLIRContext *, OptionalLoc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  results.push_back(tensorType(adaptor.getInput()).clone(adaptor.getTo()));
-  return success();
+LogicalResult CastOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+  if (!TensorType::isValidElementType(adaptor.getTo()))
+    return emitOptionalError(loc, "cannot cast to ", adaptor.getTo());
+  return addResult(loc, dimsOf(adaptor.getInput()), adaptor.getTo(), results);
 }
 
-/// Truncates toward zero, saturates, NaN -> 0.
-static int64_t saturate(double x, Type type) {
-  if (std::isnan(x))
-    return 0;
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 1)
-    return x != 0;
-  bool isUnsigned = type.isUnsignedInteger();
-  double low = isUnsigned ? 0 : -std::ldexp(1.0, width - 1), high = std::ldexp(1.0, isUnsigned ? width : width - 1);
-  if (x <= low)
-    return isUnsigned ? 0 : width == 64 ? INT64_MIN : static_cast<int64_t>(low);
-  if (x >= high)
-    return width == 64 ? (isUnsigned ? -1 : INT64_MAX) : static_cast<int64_t>(high - 1);
-  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(x)) : static_cast<int64_t>(x);
+/// The integer as a double that a later rounding to fp32 or less rounds right: what does not fit in 53 bits is truncated
+/// and its last bit set if anything was lost (round to odd), or the value would be rounded twice.
+static double toOddDouble(uint64_t magnitude) {
+  int excess = 64 - 53 - static_cast<int>(llvm::countl_zero(magnitude));
+  if (excess <= 0)
+    return static_cast<double>(magnitude);
+  uint64_t kept = magnitude >> excess, lost = magnitude & ((uint64_t(1) << excess) - 1);
+  return std::ldexp(static_cast<double>(kept | (lost != 0)), excess);
+}
+
+static double intToFloat(int64_t x, Type from, Type to) {
+  bool isNegative = x < 0 && !from.isUnsignedInteger(64);
+  uint64_t magnitude = isNegative ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  double value = to.isF64() ? static_cast<double>(magnitude) : toOddDouble(magnitude);
+  return isNegative ? -value : value;
 }
 
 LogicalResult CastOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = operands[0];
-  HostTensor out = HostTensor::zeros(x.type().clone(getTo()));
-  bool toBool = getTo().isInteger(1);
-  for (int64_t i = 0, n = x.elementCount(); i < n; ++i) {
-    if (out.isFloat())
-      out.floats()[i] = x.asDouble(i);
-    else if (x.isFloat())
-      out.ints()[i] = toBool ? x.floats()[i] != 0 : saturate(x.floats()[i], getTo());
-    else
-      out.ints()[i] = toBool ? x.ints()[i] != 0 : x.ints()[i];
-  }
-  out.round();
-  results.push_back(std::move(out));
-  return success();
+  Type from = x.elementType, to = getTo();
+  FailureOr<HostTensor> out = allocate(*this, x.shape, to);
+  if (failed(out))
+    return failure();
+  if (x.isFloat() && out->isFloat())
+    out->floats() = x.floats();
+  else if (x.isFloat())
+    llvm::transform(x.floats(), out->ints().begin(), [&](double v) { return saturate(v, to); });
+  else if (out->isFloat())
+    llvm::transform(x.ints(), out->floats().begin(), [&](int64_t v) { return intToFloat(v, from, to); });
+  else if (to.isInteger(1))
+    llvm::transform(x.ints(), out->ints().begin(), [](int64_t v) { return v != 0; });
+  else
+    out->ints() = x.ints();
+  return finish(std::move(*out), results);
 }
 
-OpFoldResult CastOp::fold(FoldAdaptor) {
-  return getInput().getType() == getType() ? getInput() : Value();
-}
+OpFoldResult CastOp::fold(FoldAdaptor) { return getInput().getType() == getType() ? getInput() : Value(); }

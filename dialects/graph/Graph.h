@@ -21,3 +21,11 @@
 
 #define GET_OP_CLASSES
 #include "dialects/graph/GraphOps.h.inc"
+
+namespace gaudi::graph {
+
+/// Shape, bound and pad operands of reshape, broadcast, slice and pad that are constant become attributes, the only form
+/// that targets see. Result types stay as they are. True if any did.
+bool foldShapeOperands(mlir::Operation *op);
+
+} // namespace gaudi::graph

@@ -55,21 +55,26 @@ bool graph::compatibleTypes(TypeRange inferred, TypeRange declared) {
   });
 }
 
-static double bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return 0;
-  return double(tensor.getNumElements()) * ((tensor.getElementTypeBitWidth() + 7) / 8);
+/// In double: 2^31 scores and more must not wrap.
+static double elementsOf(RankedTensorType type) {
+  double count = 1;
+  for (int64_t d : type.getShape())
+    count *= static_cast<double>(d);
+  return count;
 }
 
 Cost graph::defaultCost(Operation *op) {
   Cost cost;
+  auto add = [&](Type type, bool isResult) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return;
+    cost.bytes += elementsOf(tensor) * ((tensor.getElementTypeBitWidth() + 7) / 8);
+    cost.flops += isResult ? elementsOf(tensor) : 0;
+  };
   for (Type type : op->getOperandTypes())
-    cost.bytes += bytesOf(type);
-  for (Type type : op->getResultTypes()) {
-    cost.bytes += bytesOf(type);
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.hasStaticShape())
-      cost.flops += double(tensor.getNumElements());
-  }
+    add(type, false);
+  for (Type type : op->getResultTypes())
+    add(type, true);
   return cost;
 }

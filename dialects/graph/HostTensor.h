@@ -23,20 +23,12 @@ struct HostTensor {
   const std::vector<int64_t> &ints() const { return std::get<1>(data); }
   int64_t elementCount() const;
 
-  double asDouble(int64_t i) const { return isFloat() ? floats()[i] : static_cast<double>(ints()[i]); }
-  /// Stores into either representation; integers truncate.
-  void setDouble(int64_t i, double value) {
+  /// The element as a double, ui64 as the unsigned number it stands for.
+  double asDouble(int64_t i) const {
     if (isFloat())
-      floats()[i] = value;
-    else
-      ints()[i] = static_cast<int64_t>(value);
-  }
-  /// this[i] = source[j]; equal element types.
-  void copyElement(int64_t i, const HostTensor &source, int64_t j) {
-    if (isFloat())
-      floats()[i] = source.floats()[j];
-    else
-      ints()[i] = source.ints()[j];
+      return floats()[i];
+    return elementType.isUnsignedInteger(64) ? static_cast<double>(static_cast<uint64_t>(ints()[i]))
+                                             : static_cast<double>(ints()[i]);
   }
 
   /// Zero-filled tensor of the type; shape must be static.
@@ -47,11 +39,15 @@ struct HostTensor {
   static HostTensor fromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes);
   /// Little-endian row-major bytes.
   std::vector<char> toBytes() const;
+  /// Dense elements, a splat when all are equal bit by bit.
   mlir::DenseElementsAttr toElements() const;
   mlir::RankedTensorType type() const;
   /// Rounds every element to `elementType` (fp32, fp16, bf16: nearest even; integers: wrap).
   void round();
 };
+
+/// Float to integer as graph.cast does it: toward zero, saturating, NaN -> 0; i1 is x != 0.
+int64_t saturate(double x, mlir::Type type);
 
 /// Work of an op, see GraphOpInterface::cost.
 struct Cost {

@@ -27,12 +27,40 @@ std::optional<Dims> graph::constantInts(Value value) {
   return values;
 }
 
-std::optional<int64_t> graph::elementCount(ArrayRef<int64_t> dims) {
-  int64_t count = 1;
+std::string graph::listText(ArrayRef<int64_t> values) {
+  return "[" + llvm::join(llvm::map_range(values, [](int64_t v) { return std::to_string(v); }), ", ") + "]";
+}
+
+/// Product of the non-zero static dims: what strides can reach even when another dim is zero.
+static std::optional<int64_t> spanOf(ArrayRef<int64_t> dims) {
+  int64_t span = 1;
   for (int64_t d : dims)
-    if (d == kDynamic || llvm::MulOverflow(count, d, count) || count > (int64_t(1) << 62))
+    if (d != 0 && d != kDynamic && (llvm::MulOverflow(span, d, span) || span > kMaxElements))
       return std::nullopt;
-  return count;
+  return span;
+}
+
+std::optional<int64_t> graph::elementCount(ArrayRef<int64_t> dims) {
+  if (llvm::is_contained(dims, kDynamic))
+    return std::nullopt;
+  std::optional<int64_t> span = spanOf(dims);
+  return span && llvm::is_contained(dims, 0) ? 0 : span;
+}
+
+LogicalResult graph::checkDims(OptionalLoc loc, ArrayRef<int64_t> dims) {
+  for (auto [i, d] : llvm::enumerate(dims))
+    if (d < 0 && d != kDynamic)
+      return emitOptionalError(loc, "dim ", i, " is negative (", d, ")");
+  if (!spanOf(dims))
+    return emitOptionalError(loc, "shape ", dimsText(dims), " has more than 2^59 elements");
+  return success();
+}
+
+LogicalResult graph::addResult(OptionalLoc loc, ArrayRef<int64_t> dims, Type element, SmallVectorImpl<Type> &results) {
+  if (failed(checkDims(loc, dims)))
+    return failure();
+  results.push_back(RankedTensorType::get(dims, element));
+  return success();
 }
 
 LogicalResult graph::broadcastDims(OptionalLoc loc, ArrayRef<int64_t> a, ArrayRef<int64_t> b, Dims &out) {
@@ -54,6 +82,17 @@ LogicalResult graph::broadcastDims(OptionalLoc loc, ArrayRef<int64_t> a, ArrayRe
   return success();
 }
 
+LogicalResult graph::checkBroadcastsTo(OptionalLoc loc, StringRef what, ArrayRef<int64_t> shape, ArrayRef<int64_t> target) {
+  bool fits = shape.size() <= target.size();
+  for (size_t i = 0; fits && i < shape.size(); ++i) {
+    int64_t d = shape[shape.size() - 1 - i];
+    fits = d == 1 || !differ(d, target[target.size() - 1 - i]);
+  }
+  if (fits)
+    return success();
+  return emitOptionalError(loc, what, " of shape ", dimsText(shape), " does not broadcast to ", dimsText(target));
+}
+
 LogicalResult graph::checkAxis(OptionalLoc loc, int64_t axis, int64_t rank) {
   if (axis >= 0 && axis < rank)
     return success();
@@ -64,4 +103,20 @@ std::optional<Dims> graph::attrOrConstant(std::optional<ArrayRef<int64_t>> attr,
   if (attr)
     return Dims(*attr);
   return constantInts(operand);
+}
+
+LogicalResult graph::checkEither(OptionalLoc loc, StringRef what, Value operand, bool hasAttr) {
+  if (bool(operand) != hasAttr)
+    return success();
+  return emitOptionalError(loc, "needs either the ", what, " operand or the ", what, " attribute, has ",
+                           hasAttr ? "both" : "none");
+}
+
+FailureOr<Dims> graph::wantedShape(OptionalLoc loc, std::optional<ArrayRef<int64_t>> attr, Value operand) {
+  if (std::optional<Dims> known = attrOrConstant(attr, operand))
+    return *known;
+  int64_t rank = dimsOf(operand)[0];
+  if (rank == kDynamic)
+    return emitOptionalError(loc, "rank of the result is not known: shape operand is ", operand.getType());
+  return Dims(rank, kDynamic);
 }

@@ -14,21 +14,27 @@ using namespace gaudi::graph;
 //===----------------------------------------------------------------------===//
 
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  if (failed(checkAxis(loc, adaptor.getAxis(), tensorType(adaptor.getInput()).getRank())))
+  auto type = tensorType(adaptor.getInput());
+  if (failed(checkAxis(loc, adaptor.getAxis(), type.getRank())))
     return failure();
-  results.push_back(adaptor.getInput().getType());
-  return success();
+  return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
 void graph::softmaxLane(double *data, int64_t n, int64_t stride, bool log) {
   double top = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (int64_t i = 0; i < n; ++i)
-    top = std::isnan(data[i * stride]) ? data[i * stride] : std::max(top, data[i * stride]);
-  for (int64_t i = 0; i < n; ++i)
-    sum += std::exp(data[i * stride] - top); // all -inf: NaN, as ONNX op by op
+  for (int64_t i = 0; i < n; ++i) // a NaN in the lane reaches every element through the sum
+    top = std::max(top, data[i * stride]);
   for (int64_t i = 0; i < n; ++i) {
     double &x = data[i * stride];
-    x = log ? x - top - std::log(sum) : std::exp(x - top) / sum;
+    x -= top; // all -inf: NaN, as ONNX op by op
+    double e = std::exp(x);
+    sum += e;
+    x = log ? x : e;
+  }
+  double logSum = std::log(sum);
+  for (int64_t i = 0; i < n; ++i) {
+    double &x = data[i * stride];
+    x = log ? x - logSum : x / sum;
   }
 }
 
@@ -63,35 +69,31 @@ Cost SoftmaxOp::cost() {
 // layer_norm, rms_norm
 //===----------------------------------------------------------------------===//
 
-static LogicalResult inferNorm(OptionalLoc loc, Value input, int64_t axis, ValueRange affine, SmallVectorImpl<Type> &results) {
+static LogicalResult inferNorm(OptionalLoc loc, Value input, int64_t axis, const APFloat &epsilon, Value scale, Value bias,
+                               SmallVectorImpl<Type> &results) {
   auto type = tensorType(input);
   if (failed(checkAxis(loc, axis, type.getRank())))
     return failure();
-  for (Value v : affine) {
-    Dims dims;
-    ArrayRef<int64_t> normalised = type.getShape().drop_front(axis);
-    if (failed(broadcastDims(loc, dimsOf(v), normalised, dims)))
+  if (!epsilon.isFinite() || epsilon.isNegative())
+    return emitOptionalError(loc, "epsilon is ", epsilon.convertToDouble(), ", expected a finite number >= 0");
+  for (auto [name, value] : {std::pair("scale", scale), {"bias", bias}}) {
+    if (!value)
+      continue;
+    if (elementOf(value) != type.getElementType())
+      return emitOptionalError(loc, name, " has type ", elementOf(value), ", expected ", type.getElementType());
+    if (failed(checkBroadcastsTo(loc, name, dimsOf(value), type.getShape().drop_front(axis))))
       return failure();
-    if (elementOf(v) != type.getElementType())
-      return emitOptionalError(loc, "scale or bias has type ", elementOf(v), ", expected ", type.getElementType());
   }
-  results.push_back(type);
-  return success();
+  return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  SmallVector<Value> affine;
-  for (Value v : {adaptor.getScale(), adaptor.getBias()})
-    if (v)
-      affine.push_back(v);
-  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), affine, results);
+  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(), adaptor.getBias(),
+                   results);
 }
 
 LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  SmallVector<Value> affine;
-  if (adaptor.getScale())
-    affine.push_back(adaptor.getScale());
-  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), affine, results);
+  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(), Value(), results);
 }
 
 /// (x - mean) / sqrt(var + eps) * scale + bias, or without mean and bias for RMS.
@@ -115,10 +117,11 @@ static HostTensor normalise(const HostTensor &x, int64_t axis, double epsilon, b
   for (const HostTensor *affine : {scale, bias}) {
     if (!affine)
       continue;
-    BroadcastIndex index(affine->shape, x.shape);
-    for (int64_t i = 0, n = out.elementCount(); i < n; ++i, index.next())
-      out.floats()[i] = affine == scale ? out.floats()[i] * affine->floats()[index.offset]
-                                        : out.floats()[i] + affine->floats()[index.offset];
+    bool multiplies = affine == scale;
+    forEachElement<1>(x.shape, {broadcastStrides(affine->shape, x.shape)}, {0}, [&](int64_t i, auto at) {
+      double &y = out.floats()[i], factor = affine->floats()[at[0]];
+      y = multiplies ? y * factor : y + factor;
+    });
   }
   out.round();
   return out;

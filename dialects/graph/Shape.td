@@ -63,6 +63,7 @@ def Graph_BroadcastOp : Graph_InferredOp<"broadcast"> {
                        OptionalAttr<DenseI64ArrayAttr>:$shape);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
+  let hasCanonicalizer = 1; // constant shape operand: attribute
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$shape)>];
   let assemblyFormat = [{ $input (`shape` `(` $shape_operand^ `:` type($shape_operand) `)`)? attr-dict `:` type($input) `->` type($result) }];
 }
@@ -79,6 +80,7 @@ def Graph_SliceOp : Graph_InferredOp<"slice", [AttrSizedOperandSegments]> {
                        OptionalAttr<DenseI64ArrayAttr>:$steps, DenseI64ArrayAttr:$axes);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
+  let hasCanonicalizer = 1; // constant bounds: attributes
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$starts,
     "::llvm::ArrayRef<int64_t>":$ends, "::llvm::ArrayRef<int64_t>":$steps, "::llvm::ArrayRef<int64_t>":$axes)>];
   let assemblyFormat = [{ $input (`starts` `(` $starts_operand^ `:` type($starts_operand) `)`)?
@@ -100,6 +102,8 @@ def Graph_PadOp : Graph_InferredOp<"pad", [AttrSizedOperandSegments]> {
   let arguments = (ins Graph_Tensor:$input, Optional<Graph_ShapeTensor>:$pads_operand, Optional<Graph_Tensor>:$value,
                        OptionalAttr<DenseI64ArrayAttr>:$pads);
   let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;        // no padding
+  let hasCanonicalizer = 1; // constant pads operand: attribute
   let assemblyFormat = [{ $input (`pads` `(` $pads_operand^ `:` type($pads_operand) `)`)? (`value` `(` $value^ `:` type($value) `)`)?
     attr-dict `:` type($input) `->` type($result) }];
 }
