@@ -1,170 +1,155 @@
 //===- Writer.cpp - writes .gdx files -------------------------------------===//
 #include "lib/Artifact/Writer.h"
 
-#include "runtime/base/FileDescriptor.h"
+#include "lib/Artifact/AtomicFile.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Text.h"
 #include "runtime/load/Container.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <vector>
 
-using namespace gaudi;
-using namespace gaudi::gdx;
+namespace gaudi {
+
+using namespace gdx;
+
+static std::span<const std::byte> bytesOf(const Header &header) { return std::as_bytes(std::span(&header, 1)); }
+
+/// Packs into `file` and returns the digest of the packed bytes.
+static Expected<Digest128> streamWeights(AtomicFile &file, const schema::ProgramT &program,
+                                         const std::vector<pack::Source> &sources, unsigned threads) {
+  Expected<pack::Packer> packer = pack::Packer::create(program.pack, sources, program.weights_size);
+  if (!packer.ok())
+    return packer.takeStatus();
+  Xxh3Stream digest;
+  auto sink = [&](std::span<const std::byte> piece) {
+    digest.update(piece);
+    return file.append(piece);
+  };
+  GAUDI_TRY(pack::packTo(*packer, sink, threads));
+  return digest.digest();
+}
 
 namespace {
 
-Status failed(const std::string &path, const char *what) {
-  return Status::error(StatusCode::Failed, path + ": cannot " + what + ": " + std::strerror(errno),
-                       "check that the folder exists, is writable and has room");
-}
-
-/// A file that becomes visible under its name only by commit(); removed otherwise.
-class AtomicFile {
-public:
-  explicit AtomicFile(std::string path) : path(std::move(path)) {}
-  ~AtomicFile() {
-    if (fd.valid())
-      unlink(temporary.c_str());
-  }
-
-  Status create() {
-    temporary = path + ".XXXXXX";
-    fd = FileDescriptor(mkostemp(temporary.data(), O_CLOEXEC));
-    if (!fd.valid())
-      return failed(path, "create");
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd.get(), 0666 & ~mask); // mkostemp makes files private
-    return {};
-  }
-
-  Status append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        return failed(path, "write");
-      bytes = bytes.subspan(static_cast<size_t>(n));
-      offset += static_cast<uint64_t>(n);
-    }
-    return {};
-  }
-
-  Status padTo(uint64_t align) {
-    static const std::byte zeros[kSegmentAlign] = {};
-    uint64_t rest = (align - offset % align) % align;
-    return append({zeros, rest});
-  }
-
-  Status overwrite(uint64_t at, std::span<const std::byte> bytes) {
-    if (pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(bytes.size()))
-      return failed(path, "write");
-    return {};
-  }
-
-  Status commit() {
-    if (fd.reset() != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
-      Status s = failed(path, "finish");
-      unlink(temporary.c_str());
-      return s;
-    }
-    return {};
-  }
-
-  uint64_t offset = 0;
-
-private:
-  std::string path, temporary;
-  FileDescriptor fd;
-};
-
 class ArtifactWriter {
 public:
-  ArtifactWriter(const std::string &path, const ArtifactParts &parts) : file(path), parts(parts) {}
+  ArtifactWriter(const std::string &path, const ArtifactParts &parts)
+      : file(path), parts(parts), program(*parts.program) {}
 
-  // Segments come first, metadata last: the weights' digest is only known after they were streamed.
+  /// Segments come first, metadata last: the weights' digest is only known after they were streamed.
   Status run() {
+    program.rodata_size = parts.rodata.size();
     GAUDI_TRY(file.create());
-    GAUDI_TRY(file.append(std::as_bytes(std::span(&header, 1)))); // room; rewritten at the end
+    GAUDI_TRY(file.append(bytesOf(header))); // room; rewritten at the end
     if (!parts.code.empty())
-      GAUDI_TRY(segment(SegmentKind::Code, std::as_bytes(parts.code)));
+      GAUDI_TRY(addSegment(SegmentKind::Code, std::as_bytes(parts.code)));
     if (!parts.rodata.empty())
-      GAUDI_TRY(segment(SegmentKind::RoData, std::as_bytes(parts.rodata)));
-    if (parts.sources && parts.program->weights_size)
-      GAUDI_TRY(weights());
-    GAUDI_TRY(metadataAndTable());
+      GAUDI_TRY(addSegment(SegmentKind::RoData, std::as_bytes(parts.rodata)));
+    if (parts.sources && program.weights_size)
+      GAUDI_TRY(addWeights());
+    GAUDI_TRY(addMetadata());
+    GAUDI_TRY(addTable());
+    GAUDI_TRY(finishHeader());
     return file.commit();
   }
 
 private:
-  Status segment(SegmentKind kind, std::span<const std::byte> bytes) {
+  Status addSegment(SegmentKind kind, std::span<const std::byte> bytes) {
     GAUDI_TRY(file.padTo(kSegmentAlign));
-    add(kind, file.offset, bytes.size(), xxh3(bytes));
+    addRow(kind, file.sizeBytes(), bytes.size(), xxh3(bytes));
     return file.append(bytes);
   }
 
-  Status weights() {
+  Status addWeights() {
     GAUDI_TRY(file.padTo(kSegmentAlign));
-    uint64_t start = file.offset;
-    Xxh3Stream digest;
-    GAUDI_TRY(packWeights(parts.program->pack, *parts.sources, parts.program->weights_size, [&](std::span<const std::byte> piece) {
-      digest.update(piece);
-      return file.append(piece);
-    }));
-    Digest128 value = digest.digest();
-    parts.program->weights_digest = toHex(value);
-    add(SegmentKind::Weights, start, file.offset - start, value);
+    uint64_t begin = file.sizeBytes();
+    Expected<Digest128> digest = streamWeights(file, program, *parts.sources, parts.threads);
+    if (!digest.ok())
+      return digest.takeStatus();
+    program.weights_digest = toHex(*digest);
+    addRow(SegmentKind::Weights, begin, file.sizeBytes() - begin, *digest);
     return {};
   }
 
-  void add(SegmentKind kind, uint64_t offset, uint64_t size, const Digest128 &digest) {
-    Segment s{kind, 0, offset, size, size, kSegmentAlign, {}};
-    std::memcpy(s.digest, digest.bytes.data(), 16);
-    table.push_back(s);
+  void addRow(SegmentKind kind, uint64_t offset, uint64_t size, const Digest128 &digest) {
+    Segment row{kind, 0, offset, size, size, kSegmentAlign, {}};
+    std::memcpy(row.digest, digest.bytes.data(), 16);
+    table.push_back(row);
   }
 
-  Status metadataAndTable() {
+  Status addMetadata() {
+    // flatbuffers 2.0.8 aborts or wraps past 2 GiB, so refuse before it starts (each string and row counts its bytes).
+    if (estimateBytes() >= kMaxMetadataBytes)
+      return tooLarge(estimateBytes());
     flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(schema::Program::Pack(builder, parts.program), schema::ProgramIdentifier());
-    if (builder.GetSize() > kMaxMetadataBytes)
-      return Status::error(StatusCode::ResourceLimit, "artefact metadata is larger than 64 MiB (" +
-                                                          std::to_string(builder.GetSize() >> 20) + " MiB)");
-    std::span<const std::byte> metadata(reinterpret_cast<const std::byte *>(builder.GetBufferPointer()), builder.GetSize());
+    builder.Finish(schema::Program::Pack(builder, &program), schema::ProgramIdentifier());
+    if (builder.GetSize() >= kMaxMetadataBytes)
+      return tooLarge(builder.GetSize());
+    const auto *begin = reinterpret_cast<const std::byte *>(builder.GetBufferPointer());
+    metadata.assign(begin, begin + builder.GetSize());
     GAUDI_TRY(file.padTo(64));
-    std::memcpy(header.magic, kMagic, 4);
+    header.metadataOffset = file.sizeBytes();
+    header.metadataSize = metadata.size();
+    return file.append(metadata);
+  }
+
+  /// A lower bound of the metadata's size from its long lists.
+  uint64_t estimateBytes() const {
+    uint64_t bytes = program.pack.size() * sizeof(schema::PackStep) + program.sources.size() * 48;
+    for (const auto &entry : program.entries)
+      bytes += entry->buffers.size() * sizeof(schema::Buffer) + entry->launches.size() * sizeof(schema::Launch) +
+               entry->args.size() * 4;
+    for (const auto &info : program.infos)
+      bytes += info->name.size() + 32;
+    return bytes;
+  }
+
+  static Status tooLarge(uint64_t bytes) {
+    return Status::error(StatusCode::ResourceLimit,
+                         cat("artefact metadata of ", formatBytes(bytes), " is not below the limit of 64 MiB"),
+                         "compile fewer shapes into one artefact");
+  }
+
+  Status addTable() {
+    GAUDI_TRY(file.padTo(8));
+    header.tableOffset = file.sizeBytes();
+    header.segmentCount = static_cast<uint32_t>(table.size());
+    return file.append(std::as_bytes(std::span(table)));
+  }
+
+  Status finishHeader() {
+    std::memcpy(header.magic, kMagic, sizeof kMagic);
     header.major = kMajor;
     header.minor = kMinor;
     header.headerSize = sizeof(Header);
-    header.metadataOffset = file.offset;
-    header.metadataSize = metadata.size();
-    GAUDI_TRY(file.append(metadata));
-    GAUDI_TRY(file.padTo(8));
-    header.tableOffset = file.offset;
-    header.segmentCount = static_cast<uint32_t>(table.size());
-    auto tableBytes = std::as_bytes(std::span(table));
-    GAUDI_TRY(file.append(tableBytes));
-    header.fileSize = file.offset;
-    std::memcpy(header.rootDigest, rootDigest(header, metadata, tableBytes).bytes.data(), 16);
-    return file.overwrite(0, std::as_bytes(std::span(&header, 1)));
+    header.fileSize = file.sizeBytes();
+    Digest128 digest = rootDigest(header, metadata, std::as_bytes(std::span(table)));
+    std::memcpy(header.rootDigest, digest.bytes.data(), 16);
+    return file.overwrite(0, bytesOf(header));
   }
 
   AtomicFile file;
   const ArtifactParts &parts;
+  schema::ProgramT &program;
   Header header{};
   std::vector<Segment> table;
+  std::vector<std::byte> metadata;
 };
 
 } // namespace
 
-Status gaudi::writeArtifact(const std::string &path, const ArtifactParts &parts) { return ArtifactWriter(path, parts).run(); }
+Status writeArtifact(const std::string &path, const ArtifactParts &parts) { return ArtifactWriter(path, parts).run(); }
 
-Status gaudi::writeWeights(const std::string &path, const schema::ProgramT &program, const PackSources &sources) {
+Status writeWeights(const std::string &path, schema::ProgramT &program, const std::vector<pack::Source> &sources,
+                    unsigned threads) {
   AtomicFile file(path);
   GAUDI_TRY(file.create());
-  GAUDI_TRY(packWeights(program.pack, sources, program.weights_size, [&](std::span<const std::byte> piece) { return file.append(piece); }));
+  Expected<Digest128> digest = streamWeights(file, program, sources, threads);
+  if (!digest.ok())
+    return digest.takeStatus();
+  program.weights_digest = toHex(*digest);
   return file.commit();
 }
+
+} // namespace gaudi

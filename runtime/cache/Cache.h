@@ -79,7 +79,7 @@ struct Options {
   uint64_t maxFiles = 100'000;
   unsigned lockTimeoutMs = 600'000; ///< then the caller produces the entry privately
   /// Told of the first failure of the store (and of every entry found corrupt); null = silent.
-  std::function<void(const std::string &)> warn;
+  std::function<void(const std::string &)> warn = {};
   /// Tests only: take the file system for a network one, on which flock cannot be trusted.
   bool assumeNetworkFileSystem = false;
 };
@@ -87,8 +87,8 @@ struct Options {
 /// What a program's entry says about itself.
 struct Metadata {
   double compileMs = 0;              ///< what a hit saves
-  std::string label;                 ///< for people: "bert.onnx cpu"
-  std::vector<Component> components; ///< at most 64
+  std::string label = {};            ///< for people: "bert.onnx cpu"
+  std::vector<Component> components = {}; ///< at most 64
 };
 
 /// A verified entry. The payload is the first `payloadBytes` of the file at `path`; the cache's record follows it.

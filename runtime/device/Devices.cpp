@@ -1,24 +1,48 @@
 //===- Devices.cpp - the explicit list of devices -------------------------===//
 #include "runtime/device/Devices.h"
 
-#include "runtime/exec/Executable.h"
+#include "runtime/base/Text.h"
+#include "runtime/device/cpu/CpuExecutable.h"
+#include "runtime/device/null/NullDevice.h"
 
-using namespace gaudi;
+namespace gaudi {
 
-std::span<const Device> gaudi::devices() {
+std::span<const Device> devices() {
   static constexpr Device list[] = {
-      {"cpu", "x86-64 native code", CpuExecutable::open},
+      {"cpu", "x86-64 native code", [] { return Status(); }, CpuExecutable::load},
+      {"null", "template for new devices", null::probe, null::load},
   };
   return list;
 }
 
-Expected<std::shared_ptr<Executable>> Executable::open(const std::string &path, const OpenOptions &options) {
-  std::string_view wanted = options.device.empty() ? devices().front().name : std::string_view(options.device);
-  std::string known;
+static Expected<const Device *> findDevice(std::string_view name) {
+  std::vector<std::string_view> known;
   for (const Device &device : devices()) {
-    if (device.name == wanted)
-      return device.open(path, options);
-    known += (known.empty() ? "" : ", ") + std::string(device.name);
+    if (device.name == name)
+      return &device;
+    known.push_back(device.name);
   }
-  return Status::error(StatusCode::Usage, "no device '" + std::string(wanted) + "'", "devices: " + known);
+  return Status::error(StatusCode::Usage, cat("no device '", name, "'"), cat("devices: ", join(known, ", ")));
 }
+
+Expected<std::shared_ptr<Executable>> Executable::open(const std::string &path, const OpenOptions &options) {
+  Expected<std::unique_ptr<Artifact>> artifact = Artifact::open(path, options);
+  if (!artifact.ok())
+    return artifact.takeStatus();
+  std::string built = (*artifact)->program().target()->device()->str();
+  std::string_view wanted = options.device.empty() ? std::string_view(built) : std::string_view(options.device);
+  Expected<const Device *> device = findDevice(wanted);
+  if (!device.ok())
+    return device.takeStatus().annotate(path);
+  if (wanted != built && wanted != "null")
+    return Status::error(StatusCode::BadArtifact, cat(path, ": compiled for device '", built, "', not '", wanted, "'"),
+                         cat("compile the model with --target=", wanted));
+  GAUDI_TRY((*device)->probe());
+  GAUDI_TRY((*artifact)->loadWeights(options));
+  Expected<std::shared_ptr<Executable>> executable = (*device)->load(artifact.take());
+  if (!executable.ok())
+    return executable.takeStatus().annotate(path);
+  return executable;
+}
+
+} // namespace gaudi

@@ -10,9 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gaudi::gdx {
 
@@ -48,12 +48,13 @@ static_assert(sizeof(Segment) == 56);
 /// xxh3-128 over the header without its digest, the metadata, and the segment table.
 Digest128 rootDigest(const Header &header, std::span<const std::byte> metadata, std::span<const std::byte> table);
 
-/// A container whose structure has been checked: every range lies inside the file, nothing overlaps, the root digest
-/// holds. Points into the caller's bytes.
+/// A container whose structure has been checked: every range lies inside the file, nothing overlaps, what is between
+/// them is zero, the root digest holds. Metadata and table are copies, so they stay as they were verified even if
+/// another process writes to the mapped file; segments point into the caller's bytes.
 struct Container {
   Header header;
-  std::span<const std::byte> metadata;
-  std::span<const Segment> segments;
+  std::vector<std::byte> metadata;
+  std::vector<Segment> segments;
   std::span<const std::byte> file;
 
   const Segment *find(SegmentKind kind) const;

@@ -2,50 +2,29 @@
 #include "runtime/load/Program.h"
 
 #include "gaudi/Tensor.h"
-#include "runtime/base/CpuFeatures.h"
 #include "runtime/base/SafeMath.h"
+#include "runtime/base/Text.h"
+#include "runtime/load/PackCheck.h"
 
+#include <algorithm>
 #include <vector>
 
-using namespace gaudi;
+namespace gaudi {
 
-static Status bad(std::string what) {
+namespace {
+
+template <typename T> using TableVector = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+Status bad(std::string what) {
   return Status::error(StatusCode::BadArtifact, "program invalid: " + std::move(what),
                        "the file is corrupt; compile the model again");
 }
 
-static std::string join(std::span<const std::string> words) {
-  std::string text;
-  for (const std::string &w : words)
-    text += (text.empty() ? "" : ",") + w;
-  return text;
+Status checkUnique(std::vector<std::string_view> names, const char *what) {
+  std::sort(names.begin(), names.end());
+  auto twice = std::adjacent_find(names.begin(), names.end());
+  return twice == names.end() ? Status() : bad(cat("two ", what, "s are called '", *twice, "'"));
 }
-
-static std::vector<std::string> featuresOf(const schema::Program &program) {
-  std::vector<std::string> features;
-  if (program.target() && program.target()->features())
-    for (const auto *f : *program.target()->features())
-      features.push_back(f->str());
-  return features;
-}
-
-std::string gaudi::targetText(const schema::Program &program) {
-  const schema::Target *t = program.target();
-  std::string device = t->device()->str(), cpu = t->cpu() ? t->cpu()->str() : "";
-  return device + (cpu.empty() ? "" : " " + cpu) + " " + join(featuresOf(program));
-}
-
-Status gaudi::checkTarget(const schema::Program &program) {
-  std::vector<std::string> needed = featuresOf(program), host = hostCpuFeatures();
-  std::vector<std::string> missing = missingFeatures(needed, host);
-  if (missing.empty())
-    return {};
-  return Status::error(StatusCode::BadArtifact,
-                       "needs " + join(missing) + "; this CPU has " + join(host),
-                       "rebuild with --target-cpu=native on this machine, or with a common level such as x86-64-v3");
-}
-
-namespace {
 
 /// Checks one entry against the program; sizes of tensors are computed overflow-safe.
 class EntryChecker {
@@ -53,62 +32,94 @@ public:
   EntryChecker(const schema::Program &program, const schema::Entry &entry) : program(program), entry(entry) {}
 
   Status run() {
-    if (!entry.name() || !entry.inputs() || !entry.outputs() || !entry.buffers() || !entry.launches() || !entry.args() ||
-        !entry.memory())
+    if (!entry.name() || !entry.inputs() || !entry.outputs() || !entry.buffers() || !entry.launches() ||
+        !entry.args() || !entry.memory())
       return bad("an entry point is incomplete");
-    GAUDI_TRY(tensors(*entry.inputs(), inputBytes));
-    GAUDI_TRY(tensors(*entry.outputs(), outputBytes));
-    for (const schema::Buffer *b : *entry.buffers())
-      GAUDI_TRY(buffer(*b));
-    for (const schema::Launch *l : *entry.launches())
-      GAUDI_TRY(launch(*l));
+    GAUDI_TRY(checkTensors(*entry.inputs(), "input", inputBytes));
+    GAUDI_TRY(checkTensors(*entry.outputs(), "output", outputBytes));
+    GAUDI_TRY(checkMemory());
+    for (const schema::Buffer *buffer : *entry.buffers())
+      GAUDI_TRY(checkBuffer(*buffer));
+    for (const schema::Launch *launch : *entry.launches())
+      GAUDI_TRY(checkLaunch(*launch));
     for (uint32_t id : *entry.args())
       if (id >= entry.buffers()->size())
-        return bad("argument refers to buffer " + std::to_string(id) + " of " + std::to_string(entry.buffers()->size()));
+        return bad(cat("argument refers to buffer ", id, " of ", entry.buffers()->size()));
     return {};
   }
 
 private:
-  using Infos = flatbuffers::Vector<flatbuffers::Offset<schema::TensorInfo>>;
-
-  static Status tensors(const Infos &infos, std::vector<uint64_t> &bytes) {
+  static Status checkTensors(const TableVector<schema::TensorInfo> &infos, const char *what,
+                             std::vector<uint64_t> &bytes) {
+    std::vector<std::string_view> names;
     for (const schema::TensorInfo *info : infos) {
-      constexpr uint8_t lastDType = static_cast<uint8_t>(DType::Bool);
-      if (!info->name() || !info->shape() || info->dtype() > lastDType)
-        return bad("a tensor of the signature is incomplete");
-      uint64_t size = sizeOf(static_cast<DType>(info->dtype()));
-      for (int64_t d : *info->shape())
-        if (d < 0 || !checkedMul(size, static_cast<uint64_t>(d), size))
-          return bad("tensor '" + info->name()->str() + "' has a bad shape");
+      if (!info->name() || !info->shape() || info->dtype() > static_cast<uint8_t>(DType::Bool))
+        return bad(cat("an ", what, " of the signature is incomplete"));
+      uint64_t size;
+      if (!checkedElementCount({info->shape()->data(), info->shape()->size()}, size) ||
+          !checkedMul(size, sizeOf(static_cast<DType>(info->dtype())), size))
+        return bad(cat(what, " '", info->name()->string_view(), "' has a bad shape"));
       bytes.push_back(size);
+      names.push_back(info->name()->string_view());
     }
+    return checkUnique(std::move(names), what);
+  }
+
+  Status checkMemory() const {
+    constexpr uint64_t mostSlab = uint64_t(1) << 46, mostScratch = uint64_t(1) << 34; // address space, and sanity
+    if (entry.memory()->slab() > mostSlab || entry.memory()->scratch_per_worker() > mostScratch)
+      return bad("memory plan is larger than any machine");
+    if (entry.memory()->live_at_peak())
+      for (const schema::LiveBuffer *live : *entry.memory()->live_at_peak())
+        if (!live->name())
+          return bad("memory plan is incomplete");
     return {};
   }
 
-  Status buffer(const schema::Buffer &b) const {
+  /// Bytes of the memory that a buffer lies in; false if there is none.
+  bool placeBytes(const schema::Buffer &buffer, uint64_t &total) const {
+    auto indexed = [&](const std::vector<uint64_t> &sizes) {
+      total = buffer.index() < sizes.size() ? sizes[buffer.index()] : 0;
+      return buffer.index() < sizes.size();
+    };
+    switch (buffer.place()) {
+    case schema::Place::Input:
+      return indexed(inputBytes);
+    case schema::Place::Output:
+      return indexed(outputBytes);
+    case schema::Place::Slab:
+      total = entry.memory()->slab();
+      return true;
+    case schema::Place::RoData:
+      total = program.rodata_size();
+      return true;
+    case schema::Place::Weights:
+      total = program.weights_size();
+      return true;
+    }
+    return false;
+  }
+
+  Status checkBuffer(const schema::Buffer &buffer) const {
     uint64_t total = 0;
-    bool known = true;
-    switch (b.place()) {
-    case schema::Place::Input: known = b.index() < inputBytes.size(); total = known ? inputBytes[b.index()] : 0; break;
-    case schema::Place::Output: known = b.index() < outputBytes.size(); total = known ? outputBytes[b.index()] : 0; break;
-    case schema::Place::Slab: total = entry.memory()->slab(); break;
-    case schema::Place::RoData: total = program.rodata_size(); break;
-    case schema::Place::Weights: total = program.weights_size(); break;
-    default: known = false;
-    }
-    if (!known || !insideRange(b.offset(), b.size(), total))
-      return bad("a buffer of " + std::to_string(b.size()) + " bytes lies outside of its memory");
+    if (!placeBytes(buffer, total))
+      return bad("a buffer is in an unknown place");
+    if (!insideRange(buffer.offset(), buffer.size(), total))
+      return bad(cat("a buffer of ", buffer.size(), " bytes at ", buffer.offset(), " leaves its memory of ", total));
     return {};
   }
 
-  Status launch(const schema::Launch &l) const {
-    if (l.kernel() >= program.kernels()->size() || l.info() >= program.infos()->size() ||
-        !insideRange(l.arg_begin(), l.arg_count(), entry.args()->size()))
+  Status checkLaunch(const schema::Launch &launch) const {
+    if (launch.kernel() >= program.kernels()->size())
+      return bad(cat("launch of kernel ", launch.kernel(), " of ", program.kernels()->size()));
+    if (launch.info() >= program.infos()->size() ||
+        !insideRange(launch.arg_begin(), launch.arg_count(), entry.args()->size()))
       return bad("a launch refers to something that is not there");
-    constexpr uint64_t most = uint64_t(1) << 62; // grids are walked as int64 in steps of chunk
-    if (l.chunk() == 0 || l.grid() > most || l.chunk() > most)
-      return bad("a launch has a bad grid");
-    if ((*program.kernels())[l.kernel()]->scratch() > entry.memory()->scratch_per_worker())
+    // Workers add chunks to an int64 past the end of the grid: 2^48 leaves room for 2^14 of them.
+    constexpr uint64_t most = uint64_t(1) << 48;
+    if (launch.chunk() == 0 || launch.grid() > most || launch.chunk() > most)
+      return bad(cat("a launch has grid ", launch.grid(), " in chunks of ", launch.chunk()));
+    if (program.kernels()->Get(launch.kernel())->scratch() > entry.memory()->scratch_per_worker())
       return bad("a kernel needs more scratch than is planned");
     return {};
   }
@@ -118,29 +129,84 @@ private:
   std::vector<uint64_t> inputBytes, outputBytes;
 };
 
+Status checkKernels(const schema::Program &program) {
+  std::vector<std::string_view> symbols;
+  for (const schema::Kernel *kernel : *program.kernels()) {
+    if (!kernel->symbol() || kernel->symbol()->size() == 0)
+      return bad("a kernel has no symbol");
+    symbols.push_back(kernel->symbol()->string_view());
+  }
+  return checkUnique(std::move(symbols), "kernel");
+}
+
+Status checkPack(const schema::Program &program) {
+  std::vector<pack::SourceShape> shapes;
+  for (uint32_t i = 0; program.sources() && i < program.sources()->size(); ++i) {
+    const schema::Source &source = *program.sources()->Get(i);
+    shapes.push_back({source.dtype(), source.length()});
+  }
+  for (uint32_t i = 0; program.pack() && i < program.pack()->size(); ++i)
+    if (Status status = pack::checkStep(*program.pack()->Get(i), shapes, program.weights_size()); !status.ok())
+      return bad(cat("pack step ", i, ": ", status.message()));
+  return {};
+}
+
+Status checkSegments(const schema::Program &program, const gdx::Container &container) {
+  auto sizeOfSegment = [&](gdx::SegmentKind kind) {
+    const gdx::Segment *segment = container.find(kind);
+    return segment ? segment->storedSize : 0;
+  };
+  if (sizeOfSegment(gdx::SegmentKind::RoData) != program.rodata_size())
+    return bad("rodata segment has the wrong size");
+  if (container.find(gdx::SegmentKind::Weights) &&
+      sizeOfSegment(gdx::SegmentKind::Weights) != program.weights_size())
+    return bad("weights segment has the wrong size");
+  if (program.kernels()->size() && !container.find(gdx::SegmentKind::Code))
+    return bad("there are kernels but no code");
+  return {};
+}
+
+Status checkProgram(const schema::Program &program, const gdx::Container &container) {
+  if (!program.target() || !program.target()->device() || !program.kernels() || !program.infos() ||
+      !program.entries() || program.entries()->size() == 0)
+    return bad("metadata is incomplete");
+  GAUDI_TRY(checkKernels(program));
+  GAUDI_TRY(checkSegments(program, container));
+  for (const schema::LaunchInfo *info : *program.infos())
+    if (!info->name())
+      return bad("a launch has no name");
+  for (const schema::Entry *entry : *program.entries())
+    GAUDI_TRY(EntryChecker(program, *entry).run());
+  return checkPack(program);
+}
+
 } // namespace
 
-Expected<const schema::Program *> gaudi::verifiedProgram(const gdx::Container &container) {
-  auto *data = reinterpret_cast<const uint8_t *>(container.metadata.data());
+Expected<const schema::Program *> verifiedProgram(const gdx::Container &container) {
+  const auto *data = reinterpret_cast<const uint8_t *>(container.metadata.data());
   flatbuffers::Verifier verifier(data, container.metadata.size());
   if (container.metadata.size() < 8 || !schema::VerifyProgramBuffer(verifier))
     return bad("metadata is not a program");
   const schema::Program *program = schema::GetProgram(data);
-  if (!program->target() || !program->target()->device() || !program->kernels() || !program->infos() || !program->entries() ||
-      program->entries()->size() == 0)
-    return bad("metadata is incomplete");
-  for (const schema::Kernel *k : *program->kernels())
-    if (!k->symbol())
-      return bad("a kernel has no symbol");
-  for (const schema::Entry *e : *program->entries())
-    GAUDI_TRY(EntryChecker(*program, *e).run());
-  auto sizeOfSegment = [&](gdx::SegmentKind kind) {
-    const gdx::Segment *s = container.find(kind);
-    return s ? s->storedSize : 0;
-  };
-  if (sizeOfSegment(gdx::SegmentKind::RoData) != program->rodata_size())
-    return bad("rodata segment has the wrong size");
-  if (container.find(gdx::SegmentKind::Weights) && sizeOfSegment(gdx::SegmentKind::Weights) != program->weights_size())
-    return bad("weights segment has the wrong size");
+  GAUDI_TRY(checkProgram(*program, container));
   return program;
 }
+
+std::vector<std::string> targetFeatures(const schema::Program &program) {
+  std::vector<std::string> features;
+  if (program.target()->features())
+    for (const flatbuffers::String *feature : *program.target()->features())
+      features.push_back(feature->str());
+  return features;
+}
+
+std::string targetText(const schema::Program &program) {
+  const schema::Target &target = *program.target();
+  std::string text = target.device()->str();
+  if (target.cpu() && target.cpu()->size())
+    text += ' ' + target.cpu()->str();
+  std::string features = join(targetFeatures(program), ",");
+  return features.empty() ? text : text + ' ' + features;
+}
+
+} // namespace gaudi

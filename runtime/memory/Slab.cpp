@@ -1,10 +1,11 @@
 //===- Slab.cpp - the one allocation of a context -------------------------===//
 #include "runtime/memory/Slab.h"
 
-#include <string>
+#include "runtime/base/Text.h"
+
 #include <sys/mman.h>
 
-using namespace gaudi;
+namespace gaudi {
 
 Slab::~Slab() {
   if (base)
@@ -17,7 +18,7 @@ Expected<Slab> Slab::create(uint64_t sizeBytes) {
     return slab;
   void *p = mmap(nullptr, sizeBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED)
-    return Status::error(StatusCode::ResourceLimit, "slab: no room for " + std::to_string(sizeBytes >> 20) + " MiB of working memory",
+    return Status::error(StatusCode::ResourceLimit, cat("slab: no room for ", formatBytes(sizeBytes), " of working memory"),
                          "use a smaller batch or sequence length, or free memory");
   constexpr uint64_t worthHugePages = 8 << 20;
   if (sizeBytes >= worthHugePages)
@@ -26,3 +27,5 @@ Expected<Slab> Slab::create(uint64_t sizeBytes) {
   slab.bytes = sizeBytes;
   return slab;
 }
+
+} // namespace gaudi

@@ -1,8 +1,8 @@
-//===- Context.h - one stream of execution on the CPU -----------*- C++ -*-===//
+//===- CpuContext.h - one stream of execution on the CPU --------*- C++ -*-===//
 #pragma once
 
 #include "gaudi/Runtime.h"
-#include "runtime/exec/ThreadPool.h"
+#include "runtime/device/cpu/ThreadPool.h"
 #include "runtime/memory/Slab.h"
 #include "runtime/schema/plan_generated.h"
 
@@ -13,6 +13,7 @@ class CpuExecutable;
 /// Launches an entry's program. Everything is resolved when the context is made; run() fills in the callers' pointers.
 class CpuContext : public Context {
 public:
+  /// `slab` holds the planned arena and behind it `threads` scratch areas of `scratchStride` bytes.
   CpuContext(std::shared_ptr<const CpuExecutable> executable, Slab slab, unsigned threads, unsigned spinMicros,
              uint64_t scratchStride);
 
@@ -22,8 +23,8 @@ public:
   unsigned threads() const override { return pool.threads(); }
 
 private:
+  void resolve(uint32_t arg, const schema::Buffer &buffer);
   Status bind(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
-  Status launchAll(std::vector<KernelTime> *times);
   Status faultStatus(size_t launch, int32_t code) const;
 
   /// A pointer argument that depends on the call.
@@ -33,16 +34,12 @@ private:
     uint32_t index;
     uint64_t offset;
   };
-  struct Launch {
-    Work work;
-    uint32_t info;
-  };
 
   std::shared_ptr<const CpuExecutable> executable;
   Slab slab;
   std::vector<void *> args;
   std::vector<Patch> patches;
-  std::vector<Launch> launches;
+  std::vector<Work> launches; ///< same order as Executable::kernels()
   ThreadPool pool;
 };
 
