@@ -25,7 +25,7 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
     mean: NaN). 16-bit floats accumulate in fp32. max and min propagate NaN. }];
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input) `->` type($result)";
 }
 
 def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {

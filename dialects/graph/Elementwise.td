@@ -44,7 +44,7 @@ def Graph_UnaryOp : Graph_InferredOp<"unary"> {
     Example: `%y = graph.unary gelu %x : tensor<4x8xf32>` }];
   let arguments = (ins Graph_UnaryKindAttr:$kind, Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input) `->` type($result)";
 }
 
 def Graph_BinaryOp : Graph_InferredOp<"binary"> {
@@ -54,7 +54,7 @@ def Graph_BinaryOp : Graph_InferredOp<"binary"> {
   let arguments = (ins Graph_BinaryKindAttr:$kind, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$result);
   let hasCanonicalizer = 1;
-  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let assemblyFormat = "`` $kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
 }
 
 def Graph_SelectOp : Graph_InferredOp<"select"> {

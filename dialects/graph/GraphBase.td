@@ -54,9 +54,8 @@ class Graph_Enum<string name, list<I32EnumAttrCase> cases> : I32EnumAttr<name, "
   let cppNamespace = "::gaudi::graph";
   let genSpecializedAttr = 0;
 }
-class Graph_EnumAttr<EnumInfo e, string mnem> : EnumAttr<Graph_Dialect, e, mnem> {
-  let assemblyFormat = "`` $value"; // else ops print two spaces before it
-}
+/// Prints its own leading space: op formats write "`` $kind".
+class Graph_EnumAttr<EnumInfo e, string mnem> : EnumAttr<Graph_Dialect, e, mnem>;
 
 /// Base of all ops: pure, inferable, evaluable. `methods`: the interface methods the op implements itself.
 class Graph_Op<string mnemonic, list<Trait> traits = [], list<string> methods = ["evaluate"]> :
