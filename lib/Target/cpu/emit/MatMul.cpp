@@ -66,7 +66,7 @@ std::optional<Problem> problemOf(const EmitRequest &request) {
 
 uint64_t tileBytes(const EmitRequest &r, const Problem &p) { return r.isa.matmulRows * p.panel * 4; }
 /// Rows of A widened to f32, for 16-bit activations.
-uint64_t widenedBytes(const EmitRequest &r, const Problem &p) {
+uint64_t widenedBytes(const EmitRequest &r, Problem &p) {
   bool narrow = !cast<RankedTensorType>(p.op.getLhs().getType()).getElementType().isF32();
   return narrow ? llvm::alignTo(r.isa.matmulRows * p.k * 4, 64) : 0;
 }

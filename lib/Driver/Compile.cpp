@@ -1,0 +1,289 @@
+//===- Compile.cpp - the whole route from model to artefact ---------------===//
+#include "lib/Driver/Compile.h"
+
+#include "lib/Artifact/Writer.h"
+#include "lib/Driver/BuildId.h"
+#include "lib/Driver/Export.h"
+#include "lib/Driver/Frame.h"
+#include "lib/Driver/Names.h"
+#include "lib/Driver/PlanMemory.h"
+#include "lib/Import/Import.h"
+#include "lib/Target/cpu/Codegen.h"
+#include "lib/Target/cpu/Isa.h"
+#include "lib/Target/cpu/KernelBuild.h"
+#include "lib/Transforms/Pipelines.h"
+#include "runtime/base/Clock.h"
+#include "runtime/base/CpuCount.h"
+#include "runtime/load/Artifact.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace gaudi;
+using namespace gaudi::driver;
+
+namespace {
+
+double since(uint64_t startNs) { return static_cast<double>(nowNs() - startNs) / 1e6; }
+
+/// Collects MLIR diagnostics so that they become one Status.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(MLIRContext &context) : handler(&context, [this](Diagnostic &d) {
+    if (d.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    std::string where = launchName(d.getLocation());
+    if (first.empty())
+      first = (where.empty() ? "" : "node '" + where + "': ") + d.str();
+  }) {}
+
+  Status status(StatusCode code, const char *step) const {
+    return Status::error(code, first.empty() ? std::string(step) + " failed" : first);
+  }
+
+private:
+  std::string first;
+  ScopedDiagnosticHandler handler;
+};
+
+/// One compile: the module and what was learnt about it, step by step.
+class Compiler {
+public:
+  Compiler(const OnnxModel &model, const CompileOptions &options)
+      : model(model), options(options), context(registry(), MLIRContext::Threading::DISABLED) {
+    context.loadAllAvailableDialects();
+    threads = options.threads ? options.threads : usableCores();
+  }
+
+  Status importStep(bool needStatic);
+  Status transformStep();
+  Status kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *printLlvm);
+  Status frameStep();
+  Status writeStep(Weights weights, const std::string &path);
+
+  CompileStats stats;
+  OwningOpRef<ModuleOp> module, frame;
+
+private:
+  static const DialectRegistry &registry() {
+    static const DialectRegistry *instance = [] {
+      auto *r = new DialectRegistry;
+      cpu::registerCodegenDialects(*r);
+      r->insert<rt::RtDialect>();
+      return r;
+    }();
+    return *instance;
+  }
+  void say(const std::string &line) const {
+    if (options.progress)
+      options.progress(line);
+  }
+  func::FuncOp mainFunc() { return module->lookupSymbol<func::FuncOp>("main"); }
+  void describe(schema::ProgramT &program) const;
+
+  const OnnxModel &model;
+  const CompileOptions &options;
+  MLIRContext context;
+  unsigned threads;
+  cpu::Isa isa;
+  cpu::BuildResult built;
+  PlannedMemory memory;
+};
+
+Status Compiler::importStep(bool needStatic) {
+  uint64_t start = nowNs();
+  ImportOptions import;
+  import.shapes = options.shapes;
+  import.dims = options.dims;
+  Expected<OwningOpRef<ModuleOp>> imported = importModel(context, model, import);
+  if (!imported.ok())
+    return imported.takeStatus().annotate(options.model);
+  module = imported.take();
+  if (needStatic)
+    if (Status s = requireStaticInputs(*module); !s.ok())
+      return std::move(s).annotate(options.model);
+  stats.importMs = since(start);
+  return {};
+}
+
+Status Compiler::transformStep() {
+  uint64_t start = nowNs();
+  say("optimising the graph");
+  DiagnosticCollector diagnostics(context);
+  PassManager pm(&context);
+#ifdef NDEBUG
+  pm.enableVerifier(false);
+#endif
+  transforms::buildGraphPipeline(pm, transforms::GraphPipelineOptions());
+  if (failed(pm.run(*module)))
+    return diagnostics.status(StatusCode::InvalidInput, "graph optimisation").annotate(options.model);
+  stats.transformMs = since(start);
+  return {};
+}
+
+Status Compiler::kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *printLlvm) {
+  uint64_t start = nowNs();
+  Expected<cpu::Isa> resolved = cpu::resolveIsa(options.targetCpu);
+  if (!resolved.ok())
+    return resolved.takeStatus();
+  isa = resolved.take();
+  DiagnosticCollector diagnostics(context);
+  materializeResults(mainFunc());
+  if (failed(cpu::splitUnclaimedGroups(mainFunc(), isa, threads)))
+    return diagnostics.status(StatusCode::Unsupported, "choosing kernels").annotate(options.model);
+  cpu::BuildOptions build;
+  build.jobs = printKernels || printLlvm ? 1 : threads;
+  build.threads = threads;
+  build.printKernels = printKernels;
+  build.printLlvm = printLlvm;
+  build.getObject = options.getObject;
+  build.putObject = options.putObject;
+  if (options.progress)
+    build.progress = [&](unsigned done, unsigned total) {
+      say("compiling kernels " + std::to_string(done) + "/" + std::to_string(total));
+    };
+  Expected<cpu::BuildResult> result = cpu::buildKernels(mainFunc(), isa, build);
+  if (!result.ok())
+    return result.takeStatus();
+  built = result.take();
+  stats.groups = built.kernels.size();
+  stats.kernels = built.distinct;
+  stats.compiled = built.compiled;
+  stats.kernelMs = since(start);
+  return {};
+}
+
+/// The target's answer in the frame's terms.
+GroupKernel frameKernel(MLIRContext &context, const cpu::BuiltKernel &built) {
+  GroupKernel kernel{built.symbol, built.plan.grid, built.plan.chunk, built.plan.scratchBytes, {}, {}};
+  for (const auto &layout : built.plan.inputLayouts)
+    kernel.inputPanels.push_back(layout ? rt::PanelsAttr::get(&context, layout->panel, layout->transposed, layout->k, layout->n)
+                                        : rt::PanelsAttr());
+  for (const auto &operands : built.plan.inPlace)
+    kernel.inPlace.emplace_back(operands.begin(), operands.end());
+  return kernel;
+}
+
+Status Compiler::frameStep() {
+  uint64_t start = nowNs();
+  GroupKernels kernels;
+  for (auto [group, kernel] : llvm::zip_equal(mainFunc().getOps<graph::GroupOp>(), built.kernels))
+    kernels[group] = frameKernel(context, kernel);
+  DiagnosticCollector diagnostics(context);
+  frame = buildFrame(mainFunc(), kernels);
+  plan::Options planOptions;
+  planOptions.budget = options.memoryBudget;
+  Expected<PlannedMemory> planned = planMemory(*frame->getOps<func::FuncOp>().begin(), planOptions);
+  if (!planned.ok())
+    return planned.takeStatus().annotate(options.model);
+  memory = planned.take();
+  stats.slabBytes = memory.plan.peak;
+  stats.lowerBound = memory.plan.lowerBound;
+  stats.planMs = since(start);
+  return {};
+}
+
+void Compiler::describe(schema::ProgramT &program) const {
+  program.target = std::make_unique<schema::TargetT>();
+  program.target->device = "cpu";
+  program.target->triple = "x86_64-unknown-linux-gnu";
+  program.target->cpu = isa.cpu;
+  program.target->features = isa.features;
+  program.provenance = std::make_unique<schema::ProvenanceT>();
+  program.provenance->compiler = compilerIdentity();
+  program.provenance->model = options.model;
+  program.provenance->model_digest = toHex(model.skeletonDigest());
+}
+
+std::vector<std::span<const std::byte>> filesOf(const WeightStore &store) {
+  std::vector<std::span<const std::byte>> files;
+  for (size_t i = 0; i < store.fileCount(); ++i)
+    files.push_back(store.bytes(i, 0, store.fileSizeBytes(i)));
+  return files;
+}
+
+Status Compiler::writeStep(Weights weights, const std::string &path) {
+  uint64_t start = nowNs();
+  say("writing " + path);
+  ExportedProgram exported = exportProgram(*frame, memory);
+  describe(exported.program);
+  stats.weightBytes = exported.program.weights_size;
+  ArtifactParts parts{&exported.program, built.elf, exported.rodata, nullptr, threads};
+  std::vector<pack::Source> sources;
+  if (weights == Weights::Embed) {
+    std::vector<std::span<const std::byte>> files = filesOf(model.weights());
+    Expected<std::vector<pack::Source>> resolved = pack::sourcesFrom(exported.program, files);
+    if (!resolved.ok())
+      return resolved.takeStatus();
+    sources = resolved.take();
+    parts.sources = &sources;
+  }
+  GAUDI_TRY(writeArtifact(path, parts));
+  stats.writeMs = since(start);
+  return {};
+}
+
+} // namespace
+
+Status driver::compileToFile(const OnnxModel &model, const CompileOptions &options, Weights weights, const std::string &path,
+                             CompileStats &stats) {
+  Compiler compiler(model, options);
+  GAUDI_TRY(compiler.importStep(/*needStatic=*/true));
+  GAUDI_TRY(compiler.transformStep());
+  GAUDI_TRY(compiler.kernelStep(nullptr, nullptr));
+  GAUDI_TRY(compiler.frameStep());
+  GAUDI_TRY(compiler.writeStep(weights, path));
+  stats = compiler.stats;
+  return {};
+}
+
+Status driver::packWeightsFile(const OnnxModel &model, const std::string &artifact, const std::string &path) {
+  Expected<std::unique_ptr<Artifact>> opened = Artifact::open(artifact, {});
+  if (!opened.ok())
+    return opened.takeStatus();
+  schema::ProgramT program;
+  (*opened)->program().UnPackTo(&program);
+  std::vector<std::span<const std::byte>> files = filesOf(model.weights());
+  Expected<std::vector<pack::Source>> sources = pack::sourcesFrom(program, files);
+  if (!sources.ok())
+    return sources.takeStatus();
+  return writeWeights(path, program, *sources, usableCores());
+}
+
+Status driver::printStage(const OnnxModel &model, const CompileOptions &options, Stage stage, llvm::raw_ostream &out) {
+  Compiler compiler(model, options);
+  OpPrintingFlags flags;
+  GAUDI_TRY(compiler.importStep(/*needStatic=*/stage != Stage::Import));
+  if (stage != Stage::Import)
+    GAUDI_TRY(compiler.transformStep());
+  if (stage == Stage::Import || stage == Stage::Graph) {
+    compiler.module->print(out, flags);
+    return {};
+  }
+  GAUDI_TRY(compiler.kernelStep(stage == Stage::Kernels ? &out : nullptr, stage == Stage::Llvm ? &out : nullptr));
+  if (stage != Stage::Rt)
+    return {};
+  GAUDI_TRY(compiler.frameStep());
+  compiler.frame->print(out, flags);
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> driver::keyComponents(const OnnxModel &model, const CompileOptions &options) {
+  std::string input;
+  for (const auto &[name, shape] : options.shapes)
+    input += name + "=" + llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), "x") + ";";
+  for (const auto &[name, size] : options.dims)
+    input += name + "=" + std::to_string(size) + ";";
+  Expected<cpu::Isa> isa = cpu::resolveIsa(options.targetCpu);
+  std::string target = isa.ok() ? isa->cpu + " " + llvm::join(isa->features, ",") : options.targetCpu;
+  unsigned threads = options.threads ? options.threads : usableCores();
+  return {{"format", "gdx 1.0"},
+          {"compiler", compilerIdentity()},
+          {"model", toHex(model.skeletonDigest())},
+          {"inputs", input},
+          {"target", target},
+          {"threads", std::to_string(threads)},
+          {"memory-budget", std::to_string(options.memoryBudget)}};
+}

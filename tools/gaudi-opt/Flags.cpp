@@ -1,0 +1,167 @@
+//===- Flags.cpp - command line of the compile mode -----------------------===//
+#include "tools/gaudi-opt/Flags.h"
+
+#include "lib/Import/Import.h"
+
+#include "llvm/ADT/StringRef.h"
+
+using namespace gaudi;
+
+namespace {
+
+Status usage(std::string what, std::string hint = "gaudi-opt --help lists the flags") {
+  return Status::error(StatusCode::Usage, std::move(what), std::move(hint));
+}
+
+/// One flag: what to do with its value ("" for switches).
+struct Row {
+  const char *name;
+  bool takesValue;
+  Status (*apply)(Flags &, const std::string &value);
+};
+
+Status applyStage(Flags &flags, const std::string &value) {
+  static const std::pair<const char *, driver::Stage> stages[] = {
+      {"import", driver::Stage::Import}, {"graph", driver::Stage::Graph}, {"kernels", driver::Stage::Kernels},
+      {"rt", driver::Stage::Rt},         {"llvm", driver::Stage::Llvm}};
+  for (const auto &[name, stage] : stages)
+    if (value == name) {
+      flags.stage = stage;
+      return {};
+    }
+  return usage("--emit: no stage '" + value + "'", "stages: import, graph, kernels, rt, llvm");
+}
+
+Status applyNumber(const char *flag, const std::string &value, uint64_t &out) {
+  llvm::StringRef text(value);
+  uint64_t unit = 1;
+  for (auto [suffix, size] : {std::pair("KiB", 1ull << 10), std::pair("MiB", 1ull << 20), std::pair("GiB", 1ull << 30)})
+    if (text.consume_back(suffix))
+      unit = size;
+  uint64_t number = 0;
+  if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
+    return usage(std::string(flag) + ": cannot read '" + value + "' as a number");
+  out = number * unit;
+  return {};
+}
+
+const Row rows[] = {
+    {"-o", true, [](Flags &f, const std::string &v) { f.output = v; return Status(); }},
+    {"--emit", true, applyStage},
+    {"--shape", true,
+     [](Flags &f, const std::string &v) {
+       auto shape = parseShapeFlag(v);
+       if (!shape.ok())
+         return shape.takeStatus();
+       f.compile.shapes.push_back(shape.take());
+       return Status();
+     }},
+    {"--dim", true,
+     [](Flags &f, const std::string &v) {
+       auto dim = parseDimFlag(v);
+       if (!dim.ok())
+         return dim.takeStatus();
+       f.compile.dims.push_back(dim.take());
+       return Status();
+     }},
+    {"--target", true,
+     [](Flags &, const std::string &v) {
+       return v == "cpu" ? Status() : Status::error(StatusCode::Unsupported, "--target: '" + v + "' is not supported yet", "targets: cpu");
+     }},
+    {"--device", true,
+     [](Flags &, const std::string &v) {
+       return v == "cpu" ? Status() : Status::error(StatusCode::Unsupported, "--device: '" + v + "' is not supported yet", "devices: cpu");
+     }},
+    {"--target-cpu", true, [](Flags &f, const std::string &v) { f.compile.targetCpu = v; return Status(); }},
+    {"--threads", true,
+     [](Flags &f, const std::string &v) {
+       uint64_t n = 0;
+       Status s = applyNumber("--threads", v, n);
+       f.compile.threads = static_cast<unsigned>(std::min<uint64_t>(n, 1024));
+       return s;
+     }},
+    {"--memory-budget", true,
+     [](Flags &f, const std::string &v) { return applyNumber("--memory-budget", v, f.compile.memoryBudget); }},
+    {"--allow-external-root", true, [](Flags &f, const std::string &v) { f.compile.externalRoot = v; return Status(); }},
+    {"--cache", true,
+     [](Flags &f, const std::string &v) {
+       return cache::parseMode(v, f.cacheMode) ? Status() : usage("--cache: no mode '" + v + "'", "modes: off, ro, rw, refresh, require, verify");
+     }},
+    {"--cache-dir", true, [](Flags &f, const std::string &v) { f.cacheDir = v; return Status(); }},
+    {"--resolve", false, [](Flags &f, const std::string &) { f.resolve = true; return Status(); }},
+    {"--quiet", false, [](Flags &f, const std::string &) { f.quiet = true; return Status(); }},
+    {"-q", false, [](Flags &f, const std::string &) { f.quiet = true; return Status(); }},
+    {"-v", false, [](Flags &f, const std::string &) { f.verbose = true; return Status(); }},
+    {"--help", false, [](Flags &f, const std::string &) { f.help = true; return Status(); }},
+    {"--version", false, [](Flags &f, const std::string &) { f.version = true; return Status(); }},
+};
+
+std::string nearestFlag(llvm::StringRef name) {
+  std::string best;
+  unsigned distance = 4;
+  for (const Row &row : rows)
+    if (unsigned d = name.edit_distance(row.name); d < distance) {
+      best = row.name;
+      distance = d;
+    }
+  return best;
+}
+
+} // namespace
+
+Expected<Flags> gaudi::parseFlags(const std::vector<std::string> &arguments) {
+  Flags flags;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string &argument = arguments[i];
+    if (argument.empty() || argument[0] != '-') {
+      if (!flags.compile.model.empty())
+        return usage("two models: '" + flags.compile.model + "' and '" + argument + "'", "compile one model at a time");
+      flags.compile.model = argument;
+      continue;
+    }
+    size_t equals = argument.find('=');
+    std::string name = argument.substr(0, equals);
+    const Row *row = nullptr;
+    for (const Row &r : rows)
+      if (name == r.name)
+        row = &r;
+    if (!row) {
+      std::string close = nearestFlag(name);
+      return usage("unknown flag '" + name + "'" + (close.empty() ? "" : "; did you mean '" + close + "'?"));
+    }
+    std::string value;
+    if (row->takesValue && equals != std::string::npos)
+      value = argument.substr(equals + 1);
+    else if (row->takesValue) {
+      if (++i == arguments.size())
+        return usage(name + " needs a value");
+      value = arguments[i];
+    } else if (equals != std::string::npos)
+      return usage(name + " takes no value");
+    GAUDI_TRY(row->apply(flags, value));
+  }
+  return flags;
+}
+
+const char *gaudi::helpText() {
+  return R"(usage: gaudi-opt MODEL.onnx -o OUT.gdx [flags]     compile
+       gaudi-opt FILE.mlir [pass flags]              pass driver (all mlir-opt flags; --help FILE.mlir)
+
+  -o OUT.gdx                 artefact to write (default: the model's name with .gdx)
+  --dim NAME=N               size of a symbolic dim, in every input that has it
+  --shape INPUT=AxBxC        shape of one input
+  --emit STAGE               print a stage instead: import, graph, kernels, rt, llvm
+  --target cpu               device to compile for
+  --target-cpu NAME          native (default), x86-64-v3, znver3, ...
+  --threads N                compile jobs and expected workers (default: physical cores)
+  --memory-budget SIZE       largest working memory (KiB, MiB, GiB); compile fails if it does not fit
+  --allow-external-root DIR  let weight files be links into DIR
+  --cache MODE               off, ro, rw (default), refresh, require, verify
+  --cache-dir DIR            default: $GAUDI_CACHE_DIR, else ~/.cache/gaudi
+  --resolve                  compile through the cache and print where the artefact is, as JSON
+  -v, -q                     more, less on stderr
+  --version, --help
+
+exit codes: 0 done, 1 failed, 2 usage, 3 invalid model, 4 unsupported, 5 limit, 9 cache miss, 10 bug
+)";
+}

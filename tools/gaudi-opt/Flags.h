@@ -1,0 +1,30 @@
+//===- Flags.h - command line of the compile mode ---------------*- C++ -*-===//
+#pragma once
+
+#include "gaudi/Status.h"
+#include "lib/Driver/Compile.h"
+#include "runtime/cache/Cache.h"
+
+#include <string>
+#include <vector>
+
+namespace gaudi {
+
+/// `gaudi-opt MODEL.onnx ...` as given.
+struct Flags {
+  driver::CompileOptions compile;
+  driver::Stage stage = driver::Stage::Artifact;
+  std::string output;                    ///< -o
+  bool resolve = false;                  ///< through the cache, one JSON line on stdout
+  cache::Mode cacheMode = cache::Mode::ReadWrite;
+  std::string cacheDir;
+  bool quiet = false, verbose = false, help = false, version = false;
+};
+
+/// Usage errors name the nearest flag.
+Expected<Flags> parseFlags(const std::vector<std::string> &arguments);
+
+/// At most 40 lines.
+const char *helpText();
+
+} // namespace gaudi

@@ -1,0 +1,14 @@
+//===- Modes.h - the two modes of gaudi-opt ---------------------*- C++ -*-===//
+#pragma once
+
+#include "tools/gaudi-opt/Flags.h"
+
+namespace gaudi {
+
+/// Compiles, prints a stage, or resolves through the cache.
+Status runCompileMode(const Flags &flags);
+
+/// mlir-opt over our dialects and passes; returns the exit code.
+int runPassDriver(int argc, char **argv);
+
+} // namespace gaudi
