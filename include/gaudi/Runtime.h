@@ -22,10 +22,10 @@ enum class VerifyLevel { Meta /*header, metadata, code digests*/, Full /*weights
 
 struct OpenOptions {
   VerifyLevel verify = VerifyLevel::Meta;
-  /// Packed weights of an artefact compiled with --weights=strip; empty when they are inside.
-  std::string weightsPath;
+  /// Packed weights of an artefact compiled with --weights=strip; ignored when they are inside.
+  std::string weightsPath = {};
   /// "" = the device the artefact was compiled for ("cpu", "ref").
-  std::string device;
+  std::string device = {};
   /// Bytes of the file that are the artefact, from its first byte; 0 = the whole file. A cache entry is an artefact
   /// followed by the cache's own record (runtime/cache/EntryFormat.h), which the loader must not look at.
   uint64_t length = 0;
