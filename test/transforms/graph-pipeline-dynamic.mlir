@@ -15,7 +15,7 @@
 // CHECK-COUNT-3: graph.group "matmul"
 // CHECK-NOT: graph.group "pointwise"
 // CHECK: graph.group "attention"
-// CHECK: graph.attention {{.*}} mask({{.*}} : tensor<2x1x1x5xf32>) {scale = 5.0{{[0-9]*}}e-01 : f64, zero_masked_rows}
+// CHECK: graph.attention {{.*}} mask({{.*}} : tensor<2x1x1x5xf32>) {scale = 0.4999{{[0-9]*}} : f64, zero_masked_rows}
 // CHECK-NOT: graph.group
 // CHECK: return
 func.func @dynamo(%ids: tensor<?x?xi64> {graph.name = "ids"}, %mask: tensor<?x?xi64> {graph.name = "mask"}) -> tensor<?x?x12xf32> {
