@@ -34,7 +34,7 @@ def _post_norm_encoder(e: Exporter, config: Config) -> str:
             lookups.append(("embeddings.token_type_embeddings.weight", family.types, type_ids))
         rows = config.positions + family.position_offset
         lookups.append(("embeddings.position_embeddings.weight", rows, _position_ids(e, config, ids)))
-        x = e.embed_and_norm(lookups, config.hidden, "embeddings.LayerNorm", family.eps, mask)
+        x = e.embed_and_norm(lookups, config.hidden, "embeddings.LayerNorm", family.eps)
     attention_mask = e.padding_mask(mask, family.style)
     for index in range(config.layers):
         with e.scope(f"{family.layer_prefix}.{index}"):

@@ -214,7 +214,7 @@ class Exporter:
 
     # --- blocks that ONNX Runtime fuses as a whole ------------------------------------------------------------------
 
-    def embed_and_norm(self, lookups: list[tuple[str, int, str]], width: int, norm: str, eps: float, mask: str) -> str:
+    def embed_and_norm(self, lookups: list[tuple[str, int, str]], width: int, norm: str, eps: float) -> str:
         """Sum of embeddings and LayerNorm. lookups: (table, rows, ids) of words, types (if any), positions."""
         total = None
         for table, rows, ids in lookups:

@@ -70,7 +70,7 @@ class OrtTransformers(OrtCore):
         """No input: the `unidirectional` attribute says it."""
         return ""
 
-    def embed_and_norm(self, lookups, width, norm, eps, mask):
+    def embed_and_norm(self, lookups, width, norm, eps):
         """EmbedLayerNormalization: all ids int32; RoBERTa's own position ids are the ninth input.
 
         lookups: (table, rows, ids) of words, types (absent in DistilBERT) and positions.
