@@ -2,7 +2,6 @@
 #include "TestArtifact.h"
 
 #include "runtime/base/MappedFile.h"
-#include "runtime/load/Container.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -150,18 +149,6 @@ void writeFile(const std::string &path, std::span<const std::byte> bytes) {
   if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size())
     std::abort();
   std::fclose(file);
-}
-
-void reseal(std::vector<std::byte> &file) {
-  gdx::Header header;
-  std::memcpy(&header, file.data(), sizeof header);
-  std::span<const std::byte> all(file);
-  auto range = [&](uint64_t offset, uint64_t size) {
-    return offset <= all.size() && size <= all.size() - offset ? all.subspan(offset, size) : all.first(0);
-  };
-  Digest128 digest = gdx::rootDigest(header, range(header.metadataOffset, header.metadataSize),
-                                     range(header.tableOffset, header.segmentCount * sizeof(gdx::Segment)));
-  std::memcpy(file.data() + offsetof(gdx::Header, rootDigest), digest.bytes.data(), 16);
 }
 
 } // namespace gaudi::test

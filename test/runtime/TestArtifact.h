@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "Reseal.h"
+
 #include "lib/Artifact/Writer.h"
 
 #include <string>
@@ -37,8 +39,5 @@ std::string temporaryPath(const std::string &name);
 
 std::vector<std::byte> readFile(const std::string &path);
 void writeFile(const std::string &path, std::span<const std::byte> bytes);
-
-/// Recomputes the root digest of a tampered artefact, so that a test reaches the checks behind it.
-void reseal(std::vector<std::byte> &file);
 
 } // namespace gaudi::test

@@ -4,7 +4,7 @@
 // past it.
 //
 //===----------------------------------------------------------------------===//
-#include "TestArtifact.h"
+#include "Reseal.h"
 
 #include "runtime/exec/Describe.h"
 #include "runtime/load/Program.h"
