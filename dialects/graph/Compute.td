@@ -22,7 +22,7 @@ def Graph_ReduceKindAttr : Graph_EnumAttr<Graph_ReduceKind, "reduce_kind">;
 def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
   let summary = "reduction over `axes` (sorted, non-negative, not empty)";
   let description = [{ Without `keepdims` the axes vanish. Empty ranges give the identity (max: -inf or the lowest value;
-    mean: NaN). 16-bit floats accumulate in fp32. max and min propagate NaN. }];
+    mean: NaN, integers 0). Integers wrap, their mean truncates; i1 takes max and min only. 16-bit floats accumulate in fp32. max and min propagate NaN. }];
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keepdims);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "`` $kind $input attr-dict `:` type($input) `->` type($result)";
@@ -30,7 +30,8 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 
 def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
   let summary = "index (i64) of the largest or smallest element along an axis";
-  let description = [{ First one wins, or the last with `select_last`. }];
+  let description = [{ First one wins, or the last with `select_last`. NaN is more extreme than any number, for both
+    directions (numpy). An axis without elements is an error. }];
   let arguments = (ins Graph_Tensor:$input, I64Attr:$axis, UnitAttr:$keepdims, UnitAttr:$min, UnitAttr:$select_last);
   let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
@@ -72,7 +73,9 @@ def Graph_AttentionOp : Graph_Composite<"attention"> {
     otherwise q `[B, Sq, H, D]`, k `[B, Skv, Hkv, D]`, v `[B, Skv, Hkv, Dv]`, result `[B, Sq, H, Dv]`. H is a multiple of
     Hkv. `mask` broadcasts to `[B, H, Sq, Skv]`: float = added to the scaled scores, i1 = true means attend (false =
     -inf). `causal`: query i sees keys j <= i + (Skv - Sq) when `bottom_right`, else j <= i. A row with nothing to
-    attend to is NaN, or zero with `zero_masked_rows` (ONNX Attention-23/24). Scores and softmax in fp32.
+    attend to is NaN, or zero with `zero_masked_rows` (ONNX Attention-23/24); without any key (Skv = 0) it is zero. Scores
+    and softmax in fp32. C1: equal element types of q, k, v; mask i1, fp32 or the same. C2: B, Hkv, Skv, D agree.
+    C3: the mask does not enlarge the scores.
   }];
   let arguments = (ins Graph_FloatTensor:$query, Graph_FloatTensor:$key, Graph_FloatTensor:$value,
                        Optional<Graph_Tensor>:$mask, F64Attr:$scale, UnitAttr:$heads_first, UnitAttr:$causal,

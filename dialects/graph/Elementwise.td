@@ -50,7 +50,8 @@ def Graph_UnaryOp : Graph_InferredOp<"unary"> {
 def Graph_BinaryOp : Graph_InferredOp<"binary"> {
   let summary = "pointwise function of two tensors, numpy broadcasting";
   let description = [{ `result[i] = kind(lhs[i], rhs[i])` after numpy broadcasting. C1: equal element types (`pow`: any
-    exponent type). C2: shapes broadcast together. }];
+    exponent type; computed in fp64 when one side is a float). C2: shapes broadcast together. C3: logical kinds want i1, bit
+    kinds and `mod` integers, arithmetic no i1. }];
   let arguments = (ins Graph_BinaryKindAttr:$kind, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$result);
   let hasCanonicalizer = 1;

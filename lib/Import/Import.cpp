@@ -1,315 +1,313 @@
 //===- Import.cpp - ONNX model -> graph module ----------------------------===//
-#include "lib/Import/Import.h"
-
+#include "lib/Import/Importer.h"
 #include "lib/Import/Rules.h"
-#include "lib/Import/Shapes.h"
-#include "lib/Onnx/Proto.h"
+#include "runtime/base/Text.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Diagnostics.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
-using namespace gaudi;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-/// Values by ONNX name; a subgraph sees the names around it.
-struct Scope {
-  const Scope *outer = nullptr;
-  llvm::StringMap<Value> values;
-
-  Value find(StringRef name) const {
-    for (const Scope *s = this; s; s = s->outer)
-      if (auto it = s->values.find(name); it != s->values.end())
-        return it->second;
-    return {};
-  }
-  bool contains(StringRef name) const {
-    for (const Scope *s = this; s; s = s->outer)
-      if (s->values.contains(name))
-        return true;
-    return false;
-  }
-};
-
-class Importer {
-public:
-  Importer(MLIRContext &context, const OnnxModel &model, const ImportOptions &options)
-      : context(context), model(model), options(options), b(&context) {}
-
-  Expected<OwningOpRef<ModuleOp>> run();
-
-private:
-  using GraphProto = ::onnx::GraphProto;
-  using NodeProto = ::onnx::NodeProto;
-  using FunctionProto = ::onnx::FunctionProto;
-
-  Status addInputs(const GraphProto &graph, Scope &scope);
-  void addInitializers(const GraphProto &graph, Scope &scope);
-  template <typename G> void addNodes(const G &graph, Scope &scope, int depth);
-  void addNode(const NodeProto &proto, int index, Scope &scope, int depth);
-  void applyRule(Node &node, StringRef domain, const std::string &where);
-  bool inlineFunction(const NodeProto &proto, Scope &scope, int depth);
-  void inlineIf(Node &node, const NodeProto &proto, Scope &scope, int depth, const std::string &where);
-  void define(const NodeProto &proto, Node &node, Scope &scope);
-  Status addResults(const GraphProto &graph, Scope &scope, func::FuncOp func);
-  Status verdict() const;
-  int64_t opsetOfDomain(StringRef domain) const { return opsetOf(model.proto().opset_import(), domain.str()); }
-
-  MLIRContext &context;
-  const OnnxModel &model;
-  const ImportOptions &options;
-  OpBuilder b;
-  Block *entry = nullptr;
-  std::vector<std::string> unsupported; ///< one line per node
-  Status firstInvalid;
-};
-
-Location locationOf(MLIRContext &context, const ::onnx::NodeProto &proto, int index, StringRef domain) {
-  std::string name = proto.name().empty() ? "#" + std::to_string(index) : proto.name();
-  std::string op = domain.empty() ? proto.op_type() : domain.str() + "::" + proto.op_type();
-  return FusedLoc::get({NameLoc::get(StringAttr::get(&context, name))}, StringAttr::get(&context, op), &context);
+Importer::Importer(MLIRContext &context, const OnnxModel &model, const ImportOptions &options)
+    : context(context), model(model), options(options), builder(&context) {
+  for (const auto &function : model.proto().functions())
+    functions[functionKey(function.domain(), function.name(), overloadOf(function))] = &function;
 }
 
-std::string typesText(ArrayRef<Value> values) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  llvm::interleaveComma(values, out, [&](Value v) {
-    if (v)
-      out << v.getType();
-    else
-      out << "-";
-  });
-  return text;
+void Importer::fail(StatusCode code, std::string message, std::string hint) {
+  if (error.ok())
+    error = Status::error(code, std::move(message), std::move(hint));
 }
 
-//===----------------------------------------------------------------------===//
-// Signature
-//===----------------------------------------------------------------------===//
+std::string Importer::takeDiagnostic() { return std::exchange(diagnostic, {}); }
 
-Status Importer::addInputs(const GraphProto &graph, Scope &scope) {
-  llvm::StringSet<> constants;
-  for (const auto &tensor : graph.initializer())
-    constants.insert(tensor.name());
-  std::vector<InputInfo> inputs;
-  for (const auto &info : graph.input()) {
-    if (constants.contains(info.name())) // IR 3 lists initializers among the inputs
-      continue;
-    Expected<InputInfo> input = describeInput(context, info);
-    if (!input.ok())
-      return input.takeStatus();
-    inputs.push_back(input.take());
-  }
-  GAUDI_TRY(applyShapes(inputs, options));
-  for (InputInfo &input : inputs) {
-    Location loc = NameLoc::get(b.getStringAttr(input.name));
-    scope.values[input.name] = entry->addArgument(RankedTensorType::get(input.dims, input.element), loc);
-  }
-  auto func = cast<func::FuncOp>(entry->getParentOp());
-  func.setType(b.getFunctionType(entry->getArgumentTypes(), {}));
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    func.setArgAttr(i, "graph.name", b.getStringAttr(input.name));
-    SmallVector<StringRef> symbols(input.symbols.begin(), input.symbols.end());
-    func.setArgAttr(i, "graph.dims", b.getStrArrayAttr(symbols));
-  }
-  return {};
-}
-
-void Importer::addInitializers(const GraphProto &graph, Scope &scope) {
-  static const NodeProto none;
-  for (const auto &tensor : graph.initializer()) {
-    Node node(b, NameLoc::get(b.getStringAttr(tensor.name())), model, none, 0);
-    Value value = node.constantTensor(tensor);
-    if (!value)
-      unsupported.push_back("initializer '" + tensor.name() + "': " + node.reason);
-    scope.values[tensor.name()] = value;
-  }
-}
-
-Status Importer::addResults(const GraphProto &graph, Scope &scope, func::FuncOp func) {
-  SmallVector<Value> results;
-  SmallVector<std::string> names;
-  for (const auto &info : graph.output()) {
-    Value value = scope.find(info.name());
-    if (!value)
-      return Status::error(StatusCode::InvalidInput, "output '" + info.name() + "' is not defined");
-    results.push_back(value);
-    names.push_back(info.name());
-  }
-  func::ReturnOp::create(b, func.getLoc(), results);
-  func.setType(b.getFunctionType(entry->getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [i, name] : llvm::enumerate(names))
-    func.setResultAttr(i, "graph.name", b.getStringAttr(name));
-  return {};
-}
-
-//===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
-
-template <typename G> void Importer::addNodes(const G &graph, Scope &scope, int depth) {
-  for (int i : model.nodeOrder(&graph))
-    addNode(graph.node(i), i, scope, depth);
-}
-
-void Importer::define(const NodeProto &proto, Node &node, Scope &scope) {
-  for (int i = 0; i < proto.output_size(); ++i)
-    if (!proto.output(i).empty()) {
-      Value value = static_cast<size_t>(i) < node.outputs.size() ? node.outputs[i] : Value();
-      scope.values[proto.output(i)] = value; // null: poisoned, its users are skipped
-    }
-}
-
-void Importer::addNode(const NodeProto &proto, int index, Scope &scope, int depth) {
+static std::string operatorName(const ::onnx::NodeProto &proto) {
   std::string domain(canonicalDomain(proto.domain()));
-  Node node(b, locationOf(context, proto, index, domain), model, proto, opsetOfDomain(domain));
-  bool poisoned = false;
+  return domain.empty() ? proto.op_type() : domain + "::" + proto.op_type();
+}
+
+void Importer::addUnsupported(const Node &node, const std::string &reason, bool unknownOp) {
+  std::string name = node.proto.name().empty() ? "" : node.frame.prefix + node.proto.name();
+  std::string types;
+  for (const std::string &input : node.proto.input()) {
+    bool known;
+    Value value = input.empty() ? Value() : lookup(node.frame, input, known);
+    types += (types.empty() ? "" : ", ") + (input.empty() ? "-" : value ? typeText(value.getType()) : "?");
+  }
+  std::string op = operatorName(node.proto);
+  std::string first = unknownOp ? cat("node ", quoted(name.empty() ? op : name), ": op ", op, " not supported")
+                                : cat(node.describe(), ": ", reason);
+  unsupportedNodes.push_back({name, op, first, cat(node.describe(), ": ", reason, "; inputs: ", types), unknownOp});
+}
+
+/// The first node in the first line with the kinds of all others, then one line per node (runtime.md 6.3 row 7).
+Status Importer::unsupportedStatus() const {
+  constexpr size_t maxLines = 200;
+  std::string text = unsupportedNodes.front().message;
+  if (unsupportedNodes.size() > 1) {
+    SmallVector<std::string> ops;
+    for (const auto &other : ArrayRef(unsupportedNodes).drop_front())
+      if (!llvm::is_contained(ops, other.op))
+        ops.push_back(other.op);
+    text += cat("; ", unsupportedNodes.size() - 1, " other unsupported ops: ", llvm::join(ops, ", "));
+  }
+  for (const auto &node : ArrayRef(unsupportedNodes).take_front(maxLines))
+    text += "\n  " + node.detail;
+  if (unsupportedNodes.size() > maxLines)
+    text += cat("\n  ... and ", unsupportedNodes.size() - maxLines, " more");
+  return Status::error(StatusCode::Unsupported, text);
+}
+
+Location Importer::locationOf(const ::onnx::NodeProto &proto, int index, const Frame &frame) {
+  // Unnamed nodes are known by their first result: it is what a graph viewer shows.
+  std::string name = frame.prefix + (!proto.name().empty()      ? proto.name()
+                                     : proto.output_size() != 0 ? proto.output(0)
+                                                                : cat("#", index));
+  Location named = NameLoc::get(builder.getStringAttr(name));
+  return FusedLoc::get(&context, {named}, builder.getStringAttr(operatorName(proto)));
+}
+
+bool Importer::hasPoisonedInput(const ::onnx::NodeProto &proto, Frame &frame) {
   for (const std::string &name : proto.input()) {
-    Value value = name.empty() ? Value() : scope.find(name);
-    poisoned |= !name.empty() && !value;
-    node.inputs.push_back(value);
-  }
-  std::string where = describeNode(proto, index);
-  if (poisoned) // the node that failed is reported, not those behind it
-    return define(proto, node, scope);
-  if (inlineFunction(proto, scope, depth))
-    return;
-  if (domain.empty() && proto.op_type() == "If")
-    inlineIf(node, proto, scope, depth, where);
-  else
-    applyRule(node, domain, where);
-  define(proto, node, scope);
-}
-
-void Importer::applyRule(Node &node, StringRef domain, const std::string &where) {
-  std::string op = domain.empty() ? node.proto.op_type() : domain.str() + "::" + node.proto.op_type();
-  bool known = false;
-  Rule rule = findRule(domain, node.proto.op_type(), node.opset, known);
-  std::string diagnostic;
-  if (rule) {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
-      if (diagnostic.empty())
-        diagnostic = d.str();
-      return success();
-    });
-    rule(node);
-    bool incomplete = false;
-    for (size_t i = 0; i < node.outputCount(); ++i)
-      incomplete |= node.wantsOutput(i) && (i >= node.outputs.size() || !node.outputs[i]);
-    if (!node.failed() && !incomplete)
-      return;
-    if (!node.failed())
-      node.reason = diagnostic.empty() ? "an output is not produced" : diagnostic;
-  } else {
-    node.unsupported(known ? "opset " + Twine(node.opset) : Twine("op " + op + " not supported"));
-  }
-  node.outputs.clear();
-  std::string origin = where + " (" + op + ", opset " + std::to_string(node.opset) + ")";
-  if (node.isUnsupported)
-    unsupported.push_back(origin + ": " + node.reason + "; inputs: " + typesText(node.inputs));
-  else if (firstInvalid.ok())
-    firstInvalid = Status::error(StatusCode::InvalidInput, origin + ": " + node.reason,
-                                 "check the model with onnx.checker, or export it again");
-}
-
-bool Importer::inlineFunction(const NodeProto &proto, Scope &scope, int depth) {
-  constexpr int deepest = 64; // the reader has refused recursion; this bounds the blow-up
-  for (const FunctionProto &function : model.proto().functions()) {
-    if (function.name() != proto.op_type() || canonicalDomain(function.domain()) != canonicalDomain(proto.domain()))
-      continue;
-    if (depth > deepest) {
-      unsupported.push_back("function '" + function.name() + "' is nested deeper than " + std::to_string(deepest));
-      return false;
-    }
-    if (function.attribute_size()) {
-      unsupported.push_back("function '" + function.name() + "' has attributes");
-      return false;
-    }
-    Scope inner;
-    for (int i = 0; i < function.input_size(); ++i)
-      inner.values[function.input(i)] = i < proto.input_size() ? scope.find(proto.input(i)) : Value();
-    addNodes(function, inner, depth + 1);
-    for (int i = 0; i < proto.output_size() && i < function.output_size(); ++i)
-      scope.values[proto.output(i)] = inner.find(function.output(i));
-    return true;
+    bool known = true;
+    if (!name.empty() && !frame.isOmitted(name) && !lookup(frame, name, known))
+      return true;
   }
   return false;
 }
 
-void Importer::inlineIf(Node &node, const NodeProto &proto, Scope &scope, int depth, const std::string &where) {
-  std::optional<double> condition = node.constantNumber(0);
-  if (!condition) {
-    unsupported.push_back(where + " (If): condition is not constant");
-    return;
-  }
-  const ::onnx::AttributeProto *branch = node.attr(*condition != 0 ? "then_branch" : "else_branch");
-  if (!branch)
-    return;
-  Scope inner;
-  inner.outer = &scope;
-  addInitializers(branch->g(), inner);
-  addNodes(branch->g(), inner, depth + 1);
-  for (int i = 0; i < branch->g().output_size(); ++i)
-    node.out(i, inner.find(branch->g().output(i).name()));
+void Importer::poisonOutputs(const ::onnx::NodeProto &proto, Frame &frame) {
+  for (const std::string &name : proto.output())
+    if (!name.empty())
+      frame.values.try_emplace(name, Value());
 }
 
-//===----------------------------------------------------------------------===//
-// Whole model
-//===----------------------------------------------------------------------===//
-
-Status Importer::verdict() const {
-  if (!unsupported.empty()) {
-    std::string message = unsupported.front();
-    constexpr size_t most = 200;
-    for (size_t i = 1; i < std::min(unsupported.size(), most); ++i)
-      message += "\n  " + unsupported[i];
-    if (unsupported.size() > 1)
-      message += "\n" + std::to_string(unsupported.size()) + " unsupported nodes in all";
-    return Status::error(StatusCode::Unsupported, message, "docs/onnx-support.md lists what is supported");
+void Importer::importNodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, const void *owner,
+                           Frame &frame) {
+  for (int index : model.nodeOrder(owner)) {
+    if (!error.ok())
+      return;
+    importNode(nodes[index], index, frame);
+    poisonOutputs(nodes[index], frame); // those that no rule has set
   }
-  if (!firstInvalid.ok())
-    return Status::error(firstInvalid.code(), firstInvalid.message(), firstInvalid.hint());
-  return {};
+}
+
+void Importer::importNode(const ::onnx::NodeProto &proto, int index, Frame &frame) {
+  constexpr uint64_t maxNodes = 1'000'000; // functions that call others twice grow exponentially when inlined
+  if (++nodeCount > maxNodes)
+    return fail(StatusCode::ResourceLimit, cat("more than ", maxNodes, " nodes after inlining of local functions"));
+  std::string_view domain = canonicalDomain(proto.domain());
+  int64_t opset = opsetOf(*frame.opsets, domain);
+  Node node(*this, frame, proto, index, opset, locationOf(proto, index, frame));
+  if (functions.contains(functionKey(proto.domain(), proto.op_type(), overloadOf(proto)))) {
+    if (!hasPoisonedInput(proto, frame))
+      callFunction(node, frame);
+    return;
+  }
+  if (domain.empty() && opset == 0)
+    return fail(StatusCode::InvalidInput, cat(node.describe(), ": model declares no opset of ai.onnx"));
+  // Contributed operators are versioned by the runtime, not by the domain: files may forget to import it.
+  int64_t earliest = 0;
+  StringRef op = proto.op_type();
+  node.rule = findRule({domain.data(), domain.size()}, op, std::max<int64_t>(opset, 1), &earliest);
+  if (!node.rule) {
+    std::string near = earliest || !domain.empty() ? "" : nearestOperator(op);
+    std::string reason = earliest       ? cat("needs opset ", earliest, " or later")
+                         : near.empty() ? std::string("no such operator in this version")
+                                        : cat("no such operator; did you mean ", near, "?");
+    return addUnsupported(node, reason, /*unknownOp=*/true);
+  }
+  if (hasPoisonedInput(proto, frame))
+    return; // its own reason is unknown until the producer is supported
+  diagnostic.clear();
+  node.rule->translate(node);
+  if (!node.failed() && !diagnostic.empty())
+    node.invalid(takeDiagnostic());
+}
+
+void Importer::addInitializers(const ::onnx::GraphProto &graph, Frame &frame) {
+  auto refuse = [&](StringRef name, StringRef type) {
+    unsupportedNodes.push_back({name.str(), "initializer", cat(quoted(name.str()), ": type ", type.str(), " unsupported"),
+                                cat("initializer ", quoted(name.str()), ": type ", type.str()), false});
+    frame.values[name] = Value();
+  };
+  for (const auto &tensor : graph.initializer()) {
+    const TensorLiteral &literal = model.literal(tensor);
+    if (literal.unsupportedType.empty())
+      frame.initializers[tensor.name()] = &tensor;
+    else
+      refuse(tensor.name(), literal.unsupportedType);
+  }
+  for (const auto &sparse : graph.sparse_initializer())
+    refuse(sparse.values().name(), "sparse_tensor");
+}
+
+/// What a TypeProto is when it is not a tensor of ours.
+static std::string foreignType(const ::onnx::TypeProto &type, DType &dtype) {
+  std::string name;
+  switch (type.value_case()) {
+  case ::onnx::TypeProto::kTensorType:
+    dtypeFromOnnx(type.tensor_type().elem_type(), dtype, name);
+    return name;
+  case ::onnx::TypeProto::kSequenceType: return "sequence";
+  case ::onnx::TypeProto::kMapType: return "map";
+  case ::onnx::TypeProto::kOptionalType: return "optional";
+  case ::onnx::TypeProto::kSparseTensorType: return "sparse_tensor";
+  default: return "unknown";
+  }
+}
+
+static std::string dimsText(ArrayRef<int64_t> dims) {
+  std::string text = "[";
+  for (auto [i, d] : llvm::enumerate(dims))
+    text += (i ? "," : "") + (ShapedType::isDynamic(d) ? std::string("?") : std::to_string(d));
+  return text + "]";
+}
+
+std::optional<Type> Importer::inputType(const ::onnx::ValueInfoProto &info, ArrayAttr &symbols) {
+  std::string where = cat("input ", quoted(info.name()));
+  DType dtype = DType::F32;
+  if (std::string foreign = foreignType(info.type(), dtype); !foreign.empty()) {
+    fail(StatusCode::Unsupported, cat(where, ": type ", foreign, " unsupported"));
+    return std::nullopt;
+  }
+  SmallVector<int64_t> dims;
+  SmallVector<Attribute> names;
+  for (const auto &dim : info.type().tensor_type().shape().dim()) {
+    bool isStatic = dim.has_dim_value() && dim.dim_value() >= 0; // some exporters write -1 for unknown
+    dims.push_back(isStatic ? dim.dim_value() : ShapedType::kDynamic);
+    names.push_back(builder.getStringAttr(dim.has_dim_param() ? dim.dim_param() : ""));
+    for (const auto &[name, size] : options.dims)
+      if (dim.has_dim_param() && dim.dim_param() == name)
+        dims.back() = size;
+  }
+  bool hasShape = info.type().tensor_type().has_shape();
+  for (const auto &[name, shape] : options.shapes) {
+    if (name != info.name())
+      continue;
+    bool fits = !hasShape || shape.size() == dims.size();
+    for (size_t i = 0; hasShape && fits && i < dims.size(); ++i)
+      fits = ShapedType::isDynamic(dims[i]) || dims[i] == shape[i];
+    if (!fits) {
+      fail(StatusCode::Usage, cat("--shape ", info.name(), ": does not fit the model (found ", dimsText(shape), ", expected ", dimsText(dims), ")"));
+      return std::nullopt;
+    }
+    dims.assign(shape.begin(), shape.end());
+    names.resize(dims.size(), builder.getStringAttr(""));
+    hasShape = true;
+  }
+  if (!hasShape) {
+    fail(StatusCode::Usage, cat(where, ": the model does not say its rank"), cat("add --shape ", info.name(), "=..."));
+    return std::nullopt;
+  }
+  symbols = builder.getArrayAttr(names);
+  return RankedTensorType::get(dims, elementTypeOf(&context, dtype));
+}
+
+bool Importer::addArguments(func::FuncOp main, Frame &frame) {
+  SmallVector<Type> types;
+  SmallVector<Attribute> attrs;
+  SmallVector<StringRef> names;
+  for (const auto &info : model.proto().graph().input()) {
+    if (frame.initializers.contains(info.name()) || frame.values.contains(info.name()))
+      continue; // IR version 3: an initializer with a default value that we do not let override
+    ArrayAttr symbols;
+    auto type = inputType(info, symbols);
+    if (!type)
+      return false;
+    types.push_back(*type);
+    names.push_back(info.name());
+    attrs.push_back(builder.getDictionaryAttr({builder.getNamedAttr("graph.dims", symbols),
+                                               builder.getNamedAttr("graph.name", builder.getStringAttr(info.name()))}));
+  }
+  main.setType(builder.getFunctionType(types, {}));
+  Block *body = main.addEntryBlock();
+  main.setAllArgAttrs(attrs);
+  for (auto [name, argument] : llvm::zip(names, body->getArguments())) {
+    argument.setLoc(NameLoc::get(builder.getStringAttr(name)));
+    frame.values[name] = argument;
+  }
+  builder.setInsertionPointToEnd(body);
+  return true;
+}
+
+void Importer::addResults(func::FuncOp main, Frame &frame) {
+  SmallVector<Value> values;
+  SmallVector<Attribute> attrs;
+  for (const auto &info : model.proto().graph().output()) {
+    bool known;
+    Value value = lookup(frame, info.name(), known);
+    if (!value)
+      return; // unsupported nodes are reported instead
+    values.push_back(value);
+    attrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr("graph.name", builder.getStringAttr(info.name()))));
+  }
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), values);
+  main.setType(builder.getFunctionType(main.getArgumentTypes(), ValueRange(values).getTypes()));
+  main.setAllResultAttrs(attrs);
+}
+
+static void setModuleAttributes(ModuleOp module, const OnnxModel &model) {
+  Builder b(module.getContext());
+  SmallVector<StringRef> files;
+  for (size_t i = 0; i < model.weights().fileCount(); ++i)
+    files.push_back(model.weights().path(static_cast<uint32_t>(i)));
+  module->setAttr("graph.files", b.getStrArrayAttr(files));
+  module->setAttr("graph.model", b.getStringAttr(model.path()));
+}
+
+/// Text of a diagnostic, without the op name that the user did not write ("'graph.reshape' op ").
+static std::string plainText(Diagnostic &diag) {
+  std::string text = diag.str();
+  StringRef rest = text;
+  if (rest.consume_front("'graph.") && rest.contains("' op "))
+    rest = rest.split("' op ").second;
+  else
+    rest = text;
+  return rest.str();
 }
 
 Expected<OwningOpRef<ModuleOp>> Importer::run() {
-  const GraphProto &graph = model.proto().graph();
-  Location loc = NameLoc::get(b.getStringAttr(model.path()));
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+    if (diag.getSeverity() == DiagnosticSeverity::Error && diagnostic.empty())
+      diagnostic = plainText(diag);
+    return success();
+  });
+  GAUDI_TRY(checkOptions(model.proto().graph(), options));
+  Location loc = NameLoc::get(builder.getStringAttr(model.path()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  SmallVector<StringRef> files;
-  for (size_t i = 0; i < model.weights().fileCount(); ++i)
-    files.push_back(model.weights().path(i));
-  (*module)->setAttr("graph.files", b.getStrArrayAttr(files));
-  (*module)->setAttr("graph.model", b.getStringAttr(model.path()));
-  b.setInsertionPointToStart(module->getBody());
-  auto func = func::FuncOp::create(b, loc, "main", b.getFunctionType({}, {}));
-  entry = &func.getBody().emplaceBlock();
-  b.setInsertionPointToStart(entry);
-  Scope scope;
-  GAUDI_TRY(addInputs(graph, scope));
-  addInitializers(graph, scope);
-  addNodes(graph, scope, 0);
-  GAUDI_TRY(verdict());
-  GAUDI_TRY(addResults(graph, scope, func));
+  setModuleAttributes(*module, model);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto main = func::FuncOp::create(builder, loc, "main", builder.getFunctionType({}, {}));
+
+  top.opsets = &model.proto().opset_import();
+  addInitializers(model.proto().graph(), top);
+  if (addArguments(main, top)) {
+    importNodes(model.proto().graph().node(), &model.proto().graph(), top);
+    if (error.ok())
+      addResults(main, top);
+  }
+  if (!error.ok())
+    return std::move(error);
+  if (!unsupportedNodes.empty())
+    return unsupportedStatus();
+  diagnostic.clear();
+  if (failed(verify(*module)))
+    return Status::error(StatusCode::Internal, cat("import made an invalid module: ", diagnostic), "please report this");
   return module;
 }
 
-} // namespace
+} // namespace gaudi::import
 
-void gaudi::loadImportDialects(MLIRContext &context) {
-  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+namespace gaudi {
+
+void loadImportDialects(MLIRContext &context) { context.loadDialect<func::FuncDialect, graph::GraphDialect>(); }
+
+Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const OnnxModel &model, const ImportOptions &options) {
+  loadImportDialects(context);
+  return import::Importer(context, model, options).run();
 }
 
-Expected<OwningOpRef<ModuleOp>> gaudi::importModel(MLIRContext &context, const OnnxModel &model, const ImportOptions &options) {
-  return Importer(context, model, options).run();
-}
-
-ArrayRef<char> ModelWeights::bytes(uint32_t file, uint64_t offset, uint64_t length, Location loc) {
-  std::span<const std::byte> bytes = store.bytes(file, offset, length);
-  if (bytes.empty() && length)
-    emitError(loc, "weight is outside of its file");
-  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
-}
+} // namespace gaudi

@@ -1,191 +1,288 @@
-//===- Node.cpp - reading and building for import rules -------------------===//
-#include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
+//===- Node.cpp - one ONNX node while it is translated --------------------===//
+#include "lib/Import/Node.h"
+#include "lib/Import/Importer.h"
+#include "runtime/base/Text.h"
 
-#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
-using namespace gaudi;
-using namespace gaudi::import;
 
-//===----------------------------------------------------------------------===//
-// Inputs, outputs, attributes
-//===----------------------------------------------------------------------===//
+namespace gaudi::import {
 
-Value Node::in(size_t i) {
-  if (has(i))
-    return inputs[i];
-  invalid("input " + Twine(i) + " is missing");
-  return {};
+Node::Node(Importer &importer, Frame &frame, const ::onnx::NodeProto &proto, int index, int64_t opset, Location loc)
+    : proto(proto), opset(opset), loc(loc), importer(importer), frame(frame), index(index) {}
+
+std::string Node::describe() const {
+  std::string domain(canonicalDomain(proto.domain()));
+  std::string op = domain.empty() ? proto.op_type() : domain + "::" + proto.op_type();
+  if (proto.name().empty() && frame.prefix.empty())
+    return cat("node #", index, " (", op, ", opset ", opset, ")");
+  std::string name = frame.prefix + (proto.name().empty() ? cat("#", index) : proto.name());
+  return cat("node ", quoted(name), " (", op, ", opset ", opset, ")");
 }
 
-bool Node::wantsOutput(size_t i) const { return i < static_cast<size_t>(proto.output_size()) && !proto.output(i).empty(); }
-size_t Node::outputCount() const { return proto.output_size(); }
-
-void Node::out(size_t i, Value v) {
-  outputs.resize(std::max(outputs.size(), i + 1));
-  outputs[i] = v;
+void Node::invalid(const Twine &what, const Twine &hint) {
+  if (!hasFailed)
+    importer.fail(StatusCode::InvalidInput, describe() + ": " + what.str(), hint.str());
+  hasFailed = true;
 }
 
-const ::onnx::AttributeProto *Node::attr(StringRef name) const {
-  for (const auto &a : proto.attribute())
-    if (a.name() == name.str())
-      return &a;
-  return nullptr;
-}
-int64_t Node::integer(StringRef name, int64_t otherwise) const { return attr(name) ? attr(name)->i() : otherwise; }
-double Node::number(StringRef name, double otherwise) const { return attr(name) ? attr(name)->f() : otherwise; }
-std::string Node::text(StringRef name, StringRef otherwise) const { return attr(name) ? attr(name)->s() : otherwise.str(); }
-std::optional<Dims> Node::integers(StringRef name) const {
-  if (!attr(name))
-    return std::nullopt;
-  return Dims(attr(name)->ints().begin(), attr(name)->ints().end());
+void Node::unsupported(const Twine &reason) {
+  if (!hasFailed)
+    importer.addUnsupported(*this, reason.str(), /*unknownOp=*/false);
+  hasFailed = true;
 }
 
-std::nullptr_t Node::unsupported(const Twine &why) {
-  if (!failed()) {
-    reason = why.str();
-    isUnsupported = true;
+void Node::overLimit(const Twine &what) {
+  if (!hasFailed)
+    importer.fail(StatusCode::ResourceLimit, describe() + ": " + what.str());
+  hasFailed = true;
+}
+
+bool Node::has(int i) const {
+  return i < inputCount() && !proto.input(i).empty() && !frame.isOmitted(proto.input(i));
+}
+
+Value Node::input(int i, bool required) {
+  if (!has(i)) {
+    if (required)
+      invalid("input " + Twine(i) + " is missing");
+    return {};
   }
-  return nullptr;
-}
-std::nullptr_t Node::invalid(const Twine &why) {
-  if (!failed())
-    reason = why.str();
-  return nullptr;
+  bool known;
+  return importer.lookup(frame, proto.input(i), known); // the reader has checked that the name is defined
 }
 
-//===----------------------------------------------------------------------===//
-// Knowledge
-//===----------------------------------------------------------------------===//
-
-std::optional<Dims> import::constantIntegers(Value value) {
-  DenseIntElementsAttr elements;
-  constexpr int64_t most = 1 << 16;
-  if (!value || !matchPattern(value, m_Constant(&elements)) || elements.getNumElements() > most)
-    return std::nullopt;
-  bool isUnsigned = elements.getElementType().isUnsignedInteger() || elements.getElementType().isInteger(1);
-  Dims values;
-  for (APInt v : elements.getValues<APInt>())
-    values.push_back(isUnsigned ? static_cast<int64_t>(v.getZExtValue()) : v.getSExtValue());
+SmallVector<Value> Node::inputs() {
+  SmallVector<Value> values;
+  for (int i = 0; i < inputCount(); ++i)
+    if (Value value = input(i))
+      values.push_back(value);
   return values;
 }
 
-std::optional<Dims> Node::constant(size_t i) const { return constantIntegers(optional(i)); }
-
-std::optional<double> Node::constantNumber(size_t i) const {
-  DenseElementsAttr elements;
-  if (!has(i) || !matchPattern(inputs[i], m_Constant(&elements)) || elements.getNumElements() != 1)
-    return std::nullopt;
-  graph::HostTensor host = graph::HostTensor::fromElements(elements);
-  return host.isFloat() ? host.floats()[0] : static_cast<double>(host.ints()[0]);
+void Node::result(int i, Value value) {
+  if (!hasFailed && wants(i))
+    frame.values[proto.output(i)] = value;
 }
 
-int64_t Node::axis(int64_t value, int64_t rank) {
-  if (value >= -rank && value < rank)
-    return value < 0 ? value + rank : value;
-  invalid("axis " + Twine(value) + " is outside [" + Twine(-rank) + ", " + Twine(rank) + ")");
-  return -1;
-}
-
-std::optional<Dims> Node::axes(ArrayRef<int64_t> list, int64_t rank, bool sorted) {
-  Dims result;
-  for (int64_t a : list) {
-    int64_t normal = axis(a, rank);
-    if (normal < 0)
-      return std::nullopt;
-    if (llvm::is_contained(result, normal)) {
-      invalid("axis " + Twine(a) + " is given twice");
-      return std::nullopt;
-    }
-    result.push_back(normal);
+const ::onnx::AttributeProto *Node::attribute(StringRef name) {
+  for (const auto &attribute : proto.attribute()) {
+    if (attribute.name() != name)
+      continue;
+    if (attribute.ref_attr_name().empty())
+      return &attribute;
+    return frame.bindings.lookup(attribute.ref_attr_name());
   }
-  if (sorted)
-    llvm::sort(result);
+  return nullptr;
+}
+
+/// Old files leave `type` out; the field in use tells it then.
+static bool hasType(const ::onnx::AttributeProto &attribute, ::onnx::AttributeProto::AttributeType type) {
+  return !attribute.has_type() || attribute.type() == ::onnx::AttributeProto::UNDEFINED || attribute.type() == type;
+}
+
+int64_t Node::integer(StringRef name, int64_t otherwise) {
+  const auto *found = attribute(name);
+  if (!found)
+    return otherwise;
+  if (!hasType(*found, ::onnx::AttributeProto::INT))
+    invalid("attribute '" + name + "' is not an integer");
+  return found->i();
+}
+
+double Node::real(StringRef name, double otherwise) {
+  const auto *found = attribute(name);
+  if (!found)
+    return otherwise;
+  if (!hasType(*found, ::onnx::AttributeProto::FLOAT))
+    invalid("attribute '" + name + "' is not a float");
+  return found->f();
+}
+
+std::string Node::string(StringRef name, StringRef otherwise) {
+  const auto *found = attribute(name);
+  if (!found)
+    return otherwise.str();
+  if (!hasType(*found, ::onnx::AttributeProto::STRING))
+    invalid("attribute '" + name + "' is not a string");
+  return found->s();
+}
+
+std::optional<SmallVector<int64_t>> Node::integers(StringRef name) {
+  const auto *found = attribute(name);
+  if (!found)
+    return std::nullopt;
+  if (!hasType(*found, ::onnx::AttributeProto::INTS))
+    invalid("attribute '" + name + "' is not a list of integers");
+  return SmallVector<int64_t>(found->ints().begin(), found->ints().end());
+}
+
+int64_t Node::rank(Value value) const { return value ? cast<RankedTensorType>(value.getType()).getRank() : 0; }
+
+int64_t Node::dim(Value value, int64_t i) const {
+  return i >= 0 && i < rank(value) ? cast<RankedTensorType>(value.getType()).getDimSize(i) : ShapedType::kDynamic;
+}
+
+Type Node::elementType(Value value) const {
+  return value ? cast<RankedTensorType>(value.getType()).getElementType() : Float32Type::get(loc.getContext());
+}
+
+int64_t Node::normalized(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank)
+    return axis < 0 ? axis + rank : axis;
+  invalid("axis " + Twine(axis) + " is outside [" + Twine(-rank) + ", " + Twine(rank) + ")");
+  return 0;
+}
+
+SmallVector<int64_t> Node::normalized(ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes)
+    result.push_back(normalized(axis, rank));
   return result;
 }
 
-//===----------------------------------------------------------------------===//
-// Building
-//===----------------------------------------------------------------------===//
-
-static Value dense(Node &n, DenseElementsAttr value) {
-  return graph::ConstantOp::create(n.b, n.loc, value.getType(), cast<TypedAttr>(Attribute(value)));
+std::optional<SmallVector<int64_t>> Node::knownInts(Value value) {
+  auto known = value ? importer.evaluate(value) : std::nullopt;
+  if (!known || known->isFloat())
+    return std::nullopt;
+  return SmallVector<int64_t>(known->ints().begin(), known->ints().end());
 }
 
-Value Node::scalar(double value, Type type) {
-  auto tensor = RankedTensorType::get({}, type);
-  if (isa<FloatType>(type))
-    return dense(*this, DenseElementsAttr::get(tensor, b.getFloatAttr(type, value)));
-  APInt integer(type.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)), true, true);
-  return dense(*this, DenseElementsAttr::get(tensor, integer));
+std::optional<double> Node::knownScalar(Value value) {
+  auto known = value ? importer.evaluate(value) : std::nullopt;
+  if (!known || known->elementCount() != 1)
+    return std::nullopt;
+  return known->asDouble(0);
 }
 
-Value Node::ints(ArrayRef<int64_t> values) {
-  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, b.getI64Type());
-  return dense(*this, DenseElementsAttr::get(type, values));
+SmallVector<int64_t> Node::requireInts(int i, StringRef what) {
+  auto known = knownInts(input(i));
+  if (!known && !hasFailed)
+    unsupported(what + " are computed at run time (input '" + proto.input(i) + "'); give the input shapes with --shape");
+  return known.value_or(SmallVector<int64_t>{});
+}
+
+std::optional<SmallVector<int64_t>> Node::intsFromAttributeOrInput(StringRef name, int inputIndex) {
+  if (auto list = integers(name))
+    return list;
+  if (has(inputIndex))
+    return requireInts(inputIndex, name);
+  return std::nullopt;
+}
+
+DenseI64ArrayAttr Node::knownArray(Value value) {
+  auto known = knownInts(value);
+  return known ? builder().getDenseI64ArrayAttr(*known) : DenseI64ArrayAttr();
 }
 
 Value Node::cast(Value x, Type type) {
-  if (!x || element(x) == type)
+  if (!x || elementType(x) == type)
     return x;
-  return make<graph::CastOp>(x, TypeAttr::get(type));
+  return make<graph::CastOp>(x, type);
 }
 
+Value Node::scalarOf(double value, Type type) {
+  auto tensor = RankedTensorType::get({}, type);
+  if (isa<FloatType>(type))
+    return constant(DenseElementsAttr::get(tensor, Attribute(builder().getFloatAttr(type, value))));
+  APInt bits(type.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)), true, true);
+  return constant(DenseElementsAttr::get(tensor, bits));
+}
+
+Value Node::scalar(double value, Value like) { return scalarOf(value, elementType(like)); }
+
+Value Node::ints(ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(values.size())}, builder().getI64Type());
+  return constant(DenseElementsAttr::get(type, values));
+}
+
+Value Node::reduce(graph::ReduceKind kind, Value x, ArrayRef<int64_t> axes, bool keepdims) {
+  return make<graph::ReduceOp>(kind, x, axes, keepdims);
+}
 Value Node::transpose(Value x, ArrayRef<int64_t> permutation) { return make<graph::TransposeOp>(x, permutation); }
 Value Node::unsqueeze(Value x, ArrayRef<int64_t> axes) { return make<graph::UnsqueezeOp>(x, axes); }
-Value Node::squeeze(Value x, ArrayRef<int64_t> axes) { return make<graph::SqueezeOp>(x, b.getDenseI64ArrayAttr(axes)); }
-
+Value Node::squeeze(Value x, ArrayRef<int64_t> axes) {
+  return make<graph::SqueezeOp>(x, builder().getDenseI64ArrayAttr(axes));
+}
 Value Node::reshape(Value x, ArrayRef<int64_t> shape) {
-  return make<graph::ReshapeOp>(x, Value(), b.getDenseI64ArrayAttr(shape), /*allowzero=*/false);
+  return make<graph::ReshapeOp>(x, Value(), builder().getDenseI64ArrayAttr(shape), false);
 }
 
-Value Node::reshapeTo(Value x, Value shape) {
-  if (!x || !shape)
-    return {};
-  return make<graph::ReshapeOp>(x, shape, DenseI64ArrayAttr(), /*allowzero=*/false);
+Value Node::reshapeTo(Value x, Value shape, bool allowZero) {
+  shape = cast(shape, builder().getI64Type());
+  auto known = knownArray(shape);
+  return make<graph::ReshapeOp>(x, known ? Value() : shape, known, allowZero);
 }
 
-Value Node::slice(Value x, int64_t axis, int64_t begin, int64_t end) {
-  return make<graph::SliceOp>(x, Value(), Value(), Value(), b.getDenseI64ArrayAttr({begin}), b.getDenseI64ArrayAttr({end}),
-                              b.getDenseI64ArrayAttr({1}), b.getDenseI64ArrayAttr({axis}));
+Value Node::broadcastTo(Value x, Value shape) {
+  shape = cast(shape, builder().getI64Type());
+  auto known = knownArray(shape);
+  return make<graph::BroadcastOp>(x, known ? Value() : shape, known);
 }
 
-Value Node::dim(Value x, int64_t axis) {
-  return make<graph::ShapeOfOp>(x, b.getI64IntegerAttr(axis), b.getI64IntegerAttr(axis + 1));
+Value Node::shapeOf(Value x, int64_t start, std::optional<int64_t> end) {
+  return make<graph::ShapeOfOp>(x, builder().getI64IntegerAttr(start),
+                                end ? builder().getI64IntegerAttr(*end) : IntegerAttr());
 }
 
-Value Node::concat(ArrayRef<Value> parts, int64_t axis) { return make<graph::ConcatOp>(ValueRange(parts), b.getI64IntegerAttr(axis)); }
-Value Node::matmul(Value x, Value y, bool transX, bool transY) { return make<graph::MatMulOp>(x, y, transX, transY); }
+Value Node::concat(ValueRange parts, int64_t axis) { return make<graph::ConcatOp>(parts, axis); }
 
-Type import::elementType(MLIRContext *context, int onnxType) {
-  Builder b(context);
-  switch (onnxType) {
-  case ::onnx::TensorProto::FLOAT: return b.getF32Type();
-  case ::onnx::TensorProto::FLOAT16: return b.getF16Type();
-  case ::onnx::TensorProto::BFLOAT16: return b.getBF16Type();
-  case ::onnx::TensorProto::DOUBLE: return b.getF64Type();
-  case ::onnx::TensorProto::BOOL: return b.getI1Type();
-  case ::onnx::TensorProto::INT8: return b.getIntegerType(8);
-  case ::onnx::TensorProto::INT16: return b.getIntegerType(16);
-  case ::onnx::TensorProto::INT32: return b.getIntegerType(32);
-  case ::onnx::TensorProto::INT64: return b.getIntegerType(64);
-  case ::onnx::TensorProto::UINT8: return b.getIntegerType(8, false);
-  case ::onnx::TensorProto::UINT16: return b.getIntegerType(16, false);
-  case ::onnx::TensorProto::UINT32: return b.getIntegerType(32, false);
-  case ::onnx::TensorProto::UINT64: return b.getIntegerType(64, false);
-  default: return {};
+Value Node::slice(Value x, int64_t axis, int64_t start, int64_t end) {
+  auto one = [&](int64_t v) { return builder().getDenseI64ArrayAttr({v}); };
+  return make<graph::SliceOp>(x, Value(), Value(), Value(), one(start), one(end), one(1), one(axis));
+}
+
+Value Node::matmul(Value a, Value b, bool transposeA, bool transposeB) {
+  return make<graph::MatMulOp>(a, b, transposeA, transposeB);
+}
+
+OpBuilder &Node::builder() { return importer.builder; }
+Type Node::placeholderType() { return RankedTensorType::get({}, builder().getF32Type()); }
+
+Value Node::failInference() {
+  std::string what = importer.takeDiagnostic();
+  invalid(what.empty() ? "operands do not fit together" : what);
+  return {};
+}
+
+/// Refuses results that no machine could hold before anything tries to (runtime.md 6.3 row 29).
+Value Node::create(OperationState &state, TypeRange types) {
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    double sizeBytes = (tensor.getElementTypeBitWidth() + 7) / 8;
+    for (int64_t dim : tensor.getShape())
+      sizeBytes *= ShapedType::isDynamic(dim) ? 1.0 : static_cast<double>(dim);
+    if (sizeBytes > static_cast<double>(importer.options.maxTensorBytes)) {
+      std::string name = proto.output_size() ? proto.output(0) : "result";
+      overLimit(quoted(name) + " would need " + formatBytes(static_cast<uint64_t>(std::min(sizeBytes, 1.0e19))) +
+                "; limit " + formatBytes(importer.options.maxTensorBytes));
+      return {};
+    }
   }
+  state.types.assign(types.begin(), types.end());
+  return builder().create(state)->getResult(0);
 }
 
-static Type elementType(MLIRContext *context, DType type) {
+std::string typeText(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return "?";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << tensor.getElementType() << '[';
+  llvm::interleave(tensor.getShape(), os, [&](int64_t d) { ShapedType::isDynamic(d) ? os << '?' : os << d; }, ",");
+  os << ']';
+  return text;
+}
+
+Type elementTypeOf(MLIRContext *context, DType dtype) {
   Builder b(context);
-  switch (type) {
+  switch (dtype) {
   case DType::F32: return b.getF32Type();
   case DType::F16: return b.getF16Type();
   case DType::BF16: return b.getBF16Type();
   case DType::F64: return b.getF64Type();
-  case DType::Bool: return b.getI1Type();
   case DType::I8: return b.getIntegerType(8);
   case DType::I16: return b.getIntegerType(16);
   case DType::I32: return b.getIntegerType(32);
@@ -194,22 +291,9 @@ static Type elementType(MLIRContext *context, DType type) {
   case DType::U16: return b.getIntegerType(16, false);
   case DType::U32: return b.getIntegerType(32, false);
   case DType::U64: return b.getIntegerType(64, false);
+  case DType::Bool: return b.getI1Type();
   }
   return {};
 }
 
-Value Node::constantTensor(const ::onnx::TensorProto &tensor) {
-  const TensorLiteral &literal = model.literal(tensor);
-  if (!literal.unsupportedType.empty()) {
-    unsupported("type " + literal.unsupportedType + " unsupported");
-    return {};
-  }
-  auto type = RankedTensorType::get(literal.shape, ::elementType(b.getContext(), literal.dtype));
-  if (literal.bytes.size() > kDenseLimitBytes && literal.ref) {
-    auto weight = graph::WeightAttr::get(b.getContext(), type, tensor.name(), literal.ref->file, literal.ref->offset,
-                                         literal.ref->length);
-    return graph::ConstantOp::create(b, loc, type, mlir::cast<TypedAttr>(Attribute(weight)));
-  }
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(literal.bytes.data()), literal.bytes.size());
-  return dense(*this, graph::HostTensor::fromBytes(type, bytes).toElements());
-}
+} // namespace gaudi::import

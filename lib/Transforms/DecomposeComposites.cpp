@@ -15,12 +15,18 @@ struct DecomposeCompositesPass : impl::DecomposeCompositesBase<DecomposeComposit
   using DecomposeCompositesBase::DecomposeCompositesBase;
 
   void runOnOperation() override {
+    // A decomposition may use other composites (attention uses softmax); nesting is two deep today.
+    for (int round = 0; round < 4 && decomposeAll(); ++round) {
+    }
+  }
+
+  bool decomposeAll() {
     SmallVector<GraphOpInterface> work;
     getOperation().walk([&](GraphOpInterface op) {
-      StringRef mnemonic = op->getName().stripDialect();
-      if (only.empty() || llvm::is_contained(only, mnemonic))
+      if (only.empty() || llvm::is_contained(only, op->getName().stripDialect()))
         work.push_back(op);
     });
+    bool changed = false;
     for (GraphOpInterface op : work) {
       OpBuilder builder(op);
       FailureOr<SmallVector<Value>> values = op.decompose(builder);
@@ -28,7 +34,9 @@ struct DecomposeCompositesPass : impl::DecomposeCompositesBase<DecomposeComposit
         continue;
       op->replaceAllUsesWith(*values);
       op->erase();
+      changed = true;
     }
+    return changed;
   }
 };
 

@@ -83,29 +83,30 @@ DenseElementsAttr evaluateSplat(Operation *op) {
   return results[0].toElements().resizeSplat(type);
 }
 
-/// Attributes of the results, or empty.
-SmallVector<DenseElementsAttr> evaluateOp(Operation *op) {
+/// Attributes of the results; empty if not to be folded.
+FailureOr<SmallVector<DenseElementsAttr>> evaluateOp(Operation *op) {
+  using Values = SmallVector<DenseElementsAttr>;
   if (isSplatPreserving(op))
     if (DenseElementsAttr splat = evaluateSplat(op))
-      return {splat};
+      return Values{splat};
   if (auto fill = dyn_cast<FillOp>(op)) { // the value is a splat already
     auto type = tensorType(fill.getResult());
     auto value = dyn_cast<DenseElementsAttr>(fill.getValue());
     if (type.hasStaticShape() && value && value.isSplat())
-      return {value.resizeSplat(type)};
+      return Values{value.resizeSplat(type)};
   }
   if (!withinLimits(op))
-    return {};
+    return Values();
   SmallVector<HostTensor> operands, results;
   for (Value operand : op->getOperands()) {
     std::optional<HostTensor> value = constantValue(operand);
     if (!value)
-      return {};
+      return Values();
     operands.push_back(std::move(*value));
   }
   if (failed(cast<GraphOpInterface>(op).evaluate(operands, results)))
-    return {};
-  return llvm::map_to_vector(results, compactElements);
+    return failure();
+  return Values(llvm::map_range(results, compactElements));
 }
 
 bool replaceByFolder(Operation *op) {
@@ -167,7 +168,7 @@ LogicalResult refineTypes(Operation *op) {
   return success();
 }
 
-bool foldOp(Operation *op) {
+FailureOr<bool> foldOp(Operation *op) {
   if (isa<ConstantOp, GroupOp>(op) || !isa<GraphOpInterface>(op))
     return false;
   if (replaceByFolder(op))
@@ -178,11 +179,13 @@ bool foldOp(Operation *op) {
   });
   if (!constant || op->getNumOperands() == 0)
     return false;
-  SmallVector<DenseElementsAttr> values = evaluateOp(op);
-  if (values.size() != op->getNumResults())
+  FailureOr<SmallVector<DenseElementsAttr>> values = evaluateOp(op);
+  if (failed(values))
+    return failure();
+  if (values->size() != op->getNumResults())
     return false;
   OpBuilder builder(op);
-  for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+  for (auto [result, value] : llvm::zip(op->getResults(), *values)) {
     auto replacement = ConstantOp::create(builder, op->getLoc(), value);
     result.replaceAllUsesWith(replacement.getResult());
   }

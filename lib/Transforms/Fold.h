@@ -15,8 +15,9 @@ bool operandsToAttributes(mlir::Operation *op);
 llvm::LogicalResult refineTypes(mlir::Operation *op);
 
 /// Replaces the uses of the op's results by constants or by existing values, if it folds or if all operands are dense
-/// constants within the limits described at fold-constants. True if it did; the op is then dead.
-bool foldOp(mlir::Operation *op);
+/// constants within the limits described at fold-constants. True if it did; the op is then dead. Fails, after the op's
+/// diagnostic, if the constants are invalid (an index out of range).
+llvm::FailureOr<bool> foldOp(mlir::Operation *op);
 
 /// Return types of the function follow its return op.
 void updateReturnTypes(mlir::func::FuncOp func);

@@ -21,7 +21,9 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
     // A weight rule can expose a constant (a gather that became a slice), so both alternate; two rounds settle all
     // models of models.md, the third is the check that nothing moves.
     for (int round = 0; round < 3; ++round) {
-      bool changed = sweep(func);
+      bool changed = false;
+      if (failed(sweep(func, changed)))
+        return signalPassFailure();
       RewritePatternSet patterns(&getContext());
       addWeightPatterns(patterns);
       rewriteGreedily(func, std::move(patterns));
@@ -31,15 +33,17 @@ struct FoldConstantsPass : impl::FoldConstantsBase<FoldConstantsPass> {
     updateReturnTypes(func);
   }
 
-  bool sweep(func::FuncOp func) {
-    bool changed = false;
+  static LogicalResult sweep(func::FuncOp func, bool &changed) {
     for (Operation &op : func.getBody().front().without_terminator())
       if (!op.use_empty()) {
         changed |= operandsToAttributes(&op);
-        changed |= foldOp(&op);
+        FailureOr<bool> folded = foldOp(&op);
+        if (failed(folded))
+          return failure();
+        changed |= *folded;
       }
     eraseDead(func);
-    return changed;
+    return success();
   }
 };
 

@@ -90,6 +90,24 @@ struct KnownSelect : OpRewritePattern<SelectOp> {
   }
 };
 
+/// x and true, x or false. The constant may widen x: masks built from ranges and comparisons end so.
+struct NeutralLogical : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    if (op.getKind() != BinaryKind::logical_and && op.getKind() != BinaryKind::logical_or)
+      return failure();
+    double neutral = op.getKind() == BinaryKind::logical_and;
+    Value x = isScalar(op.getRhs(), neutral) ? op.getLhs() : isScalar(op.getLhs(), neutral) ? op.getRhs() : Value();
+    if (!x || !tensorType(op.getResult()).hasStaticShape())
+      return failure();
+    if (x.getType() == op.getType())
+      rewriter.replaceOp(op, x);
+    else
+      rewriter.replaceOpWithNewOp<BroadcastOp>(op, x, dimsOf(op.getResult()));
+    return success();
+  }
+};
+
 /// The permutation swaps the last two dims and nothing else.
 bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   int64_t rank = permutation.size();
@@ -112,7 +130,8 @@ struct AbsorbTranspose : OpRewritePattern<MatMulOp> {
     };
     Value lhs = op.getLhs(), rhs = op.getRhs();
     bool left = op.getTransposeLhs(), right = op.getTransposeRhs();
-    if (!(absorb(lhs, left) | absorb(rhs, right)))
+    bool absorbedLeft = absorb(lhs, left), absorbedRight = absorb(rhs, right);
+    if (!absorbedLeft && !absorbedRight)
       return failure();
     rewriter.replaceOpWithNewOp<MatMulOp>(op, op.getType(), lhs, rhs, left, right);
     return success();
@@ -143,7 +162,7 @@ struct SimplifyPass : impl::SimplifyBase<SimplifyPass> {
       if (name.getDialectNamespace() == GraphDialect::getDialectNamespace())
         name.getCanonicalizationPatterns(set, context);
     set.add<DivideToMultiply, MergeFactors>(context, fastMath.getValue());
-    set.add<SquareByMultiply, KnownSelect, AbsorbTranspose>(context);
+    set.add<SquareByMultiply, KnownSelect, NeutralLogical, AbsorbTranspose>(context);
     addPushBroadcastPatterns(set);
     addSinkReshapePatterns(set);
     patterns = std::move(set);

@@ -54,8 +54,8 @@ struct SpecializeShapesPass : impl::SpecializeShapesBase<SpecializeShapesPass> {
       bool isSmall = llvm::all_of(op.getResults(), [](Value v) {
         return tensorType(v).hasStaticShape() && tensorType(v).getNumElements() <= 16;
       });
-      if (isInteger || isSmall)
-        foldOp(&op);
+      if ((isInteger || isSmall) && failed(foldOp(&op)))
+        return signalPassFailure();
     }
     eraseDead(func);
     updateReturnTypes(func);

@@ -27,6 +27,7 @@ class Exporter:
     """
 
     naming = "torchscript"
+    fuses_default_positions = False  # True: embed_and_norm makes the position ids 0..s-1 itself
 
     def __init__(self, name: str, form: Form, dtype: FloatType, parameters: ParameterSource, extents: dict):
         self.form = form
@@ -213,7 +214,7 @@ class Exporter:
 
     # --- blocks that ONNX Runtime fuses as a whole ------------------------------------------------------------------
 
-    def embed_and_norm(self, lookups: list[tuple[str, int, str]], width: int, norm: str, eps: float, mask: str) -> str:
+    def embed_and_norm(self, lookups: list[tuple[str, int, str]], width: int, norm: str, eps: float) -> str:
         """Sum of embeddings and LayerNorm. lookups: (table, rows, ids) of words, types (if any), positions."""
         total = None
         for table, rows, ids in lookups:
@@ -234,8 +235,10 @@ class Exporter:
 
     # --- masks: [b, s] int64, 1 = attend ----------------------------------------------------------------------------
 
-    def padding_mask(self, mask: str) -> str:
-        """What `attention()` takes: additive [b,1,1,s] or [b,1,s,s] of T, or boolean [b,1,s,s]."""
+    def padding_mask(self, mask: str, style: str) -> str:
+        """What `attention()` takes: additive [b,1,1,s] or [b,1,s,s] of T, boolean [b,1,s,s], or the mask as it is."""
+        if style == "distilbert" and self.form.attention == "eager":
+            return mask
         build = {"additive": self._additive_mask, "fill": self._filled_mask, "bool": self._boolean_padding_mask}
         with self.scope("mask"):
             return build[self.form.mask](mask)

@@ -1,6 +1,7 @@
 """The mechanics of writing an ONNX graph: nodes, names, initialisers, and a file that needs no second copy in memory."""
 
 import contextlib
+import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Initializer:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def raw(self) -> bytes:
-        value = np.ascontiguousarray(self.make().astype(self.dtype, copy=False))
+        value = self.make().astype(self.dtype, copy=False)
         assert value.shape == self.shape, f"{self.name}: made {value.shape}, declared {self.shape}"
         return value.tobytes()
 
@@ -87,6 +88,12 @@ class Graph:
         """A `Constant` node, as the TorchScript exporter writes every literal."""
         tensor = TensorProto(dims=value.shape, data_type=ONNX_OF_NUMPY[value.dtype], raw_data=value.tobytes())
         return self.op("Constant", value=tensor)
+
+    def shared_constant(self, value: np.ndarray, prefix: str) -> str:
+        """A literal as an initialiser, one for all uses of the same value."""
+        identity = value.tobytes() + repr((value.dtype, value.shape)).encode()
+        digest = hashlib.blake2b(identity, digest_size=6).hexdigest()
+        return self.initializer(prefix + digest, value.shape, value.dtype, lambda: value)
 
     def initializer(self, name: str, shape, dtype, make: Callable[[], np.ndarray]) -> str:
         """Declares an initialiser; a second declaration of the same name is the same tensor (tied weights)."""

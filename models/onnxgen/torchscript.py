@@ -5,6 +5,7 @@ import math
 import numpy as np
 from onnx import TensorProto
 
+from .dtypes import ONNX_OF_NUMPY
 from .exporter import Dim, Exporter
 
 INT64_MAX = 2**63 - 1
@@ -30,7 +31,7 @@ class TorchScript(Exporter):
         if all(isinstance(d, int) for d in dims):
             return super().expand(value, dims)
         shape = self.shape_vector(dims)
-        ones = self.op("ConstantOfShape", self.ints(len(dims)), value=_one())
+        ones = self.op("ConstantOfShape", self.ints(len(dims)), value=_vector(1, np.int64))
         minus_ones = self.op("Mul", ones, self.int_scalar(-1))
         return self.op("Expand", value, self.op("Where", self.op("Equal", shape, minus_ones), ones, shape))
 
@@ -66,11 +67,17 @@ class TorchScript(Exporter):
         with self.scope("mask"):
             batch, sequence = self.batch_and_sequence(ids)
             square = self.shape_vector((sequence, sequence))
-            full = self.op("ConstantOfShape", square, value=_literal(self.dtype.lowest, self.dtype))
+            full = self._full(square, self.dtype.lowest)
             columns = self.op("Range", self.int_scalar(0), self.dim_as_scalar(sequence), self.int_scalar(1))
             rows = self.reshape(self.op("Add", columns, self.int_scalar(1)), (sequence, 1))
             mask = self.op("Where", self.op("Less", columns, rows), self.scalar(0.0), full)
             return self.expand(self.unsqueeze(self.unsqueeze(mask, 0), 1), (batch, 1, sequence, sequence))
+
+    def _full(self, shape: str, value: float) -> str:
+        """ConstantOfShape of the compute type; it takes no bfloat16 before opset 20, so that goes through fp32."""
+        is_bfloat = self.dtype.onnx == TensorProto.BFLOAT16
+        filled = self.op("ConstantOfShape", shape, value=_vector(value, np.float32 if is_bfloat else self.dtype.numpy))
+        return self.to_compute_type(filled) if is_bfloat else filled
 
     # --- attention --------------------------------------------------------------------------------------------------
 
@@ -144,9 +151,7 @@ class TorchScript(Exporter):
         return self.to_compute_type(self.op("Div", one, root))
 
 
-def _one():
-    return TensorProto(dims=[1], data_type=TensorProto.INT64, raw_data=np.int64(1).tobytes())
-
-
-def _literal(value: float, dtype):
-    return TensorProto(dims=[1], data_type=dtype.onnx, raw_data=np.array(value, dtype.numpy).tobytes())
+def _vector(value: float, dtype) -> TensorProto:
+    """The one-element tensor that ConstantOfShape takes as attribute."""
+    array = np.array([value], dtype)
+    return TensorProto(dims=[1], data_type=ONNX_OF_NUMPY[array.dtype], raw_data=array.tobytes())

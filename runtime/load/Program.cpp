@@ -26,6 +26,12 @@ Status checkUnique(std::vector<std::string_view> names, const char *what) {
   return twice == names.end() ? Status() : bad(cat("two ", what, "s are called '", *twice, "'"));
 }
 
+/// The verifier of flatbuffers 2.0.8 checks the alignment of a vector's length (4 bytes), not that of its elements.
+template <typename Vector> bool aligned(const Vector *vector) {
+  constexpr uintptr_t elementAlign = 8; // of every struct in plan.fbs, and of int64
+  return !vector || reinterpret_cast<uintptr_t>(vector->Data()) % elementAlign == 0;
+}
+
 /// Checks one entry against the program; sizes of tensors are computed overflow-safe.
 class EntryChecker {
 public:
@@ -35,6 +41,8 @@ public:
     if (!entry.name() || !entry.inputs() || !entry.outputs() || !entry.buffers() || !entry.launches() ||
         !entry.args() || !entry.memory())
       return bad("an entry point is incomplete");
+    if (!aligned(entry.buffers()) || !aligned(entry.launches()))
+      return bad("a list is not aligned");
     GAUDI_TRY(checkTensors(*entry.inputs(), "input", inputBytes));
     GAUDI_TRY(checkTensors(*entry.outputs(), "output", outputBytes));
     GAUDI_TRY(checkMemory());
@@ -53,7 +61,7 @@ private:
                              std::vector<uint64_t> &bytes) {
     std::vector<std::string_view> names;
     for (const schema::TensorInfo *info : infos) {
-      if (!info->name() || !info->shape() || info->dtype() > static_cast<uint8_t>(DType::Bool))
+      if (!info->name() || !info->shape() || !aligned(info->shape()) || info->dtype() > static_cast<uint8_t>(DType::Bool))
         return bad(cat("an ", what, " of the signature is incomplete"));
       uint64_t size;
       if (!checkedElementCount({info->shape()->data(), info->shape()->size()}, size) ||
@@ -140,9 +148,13 @@ Status checkKernels(const schema::Program &program) {
 }
 
 Status checkPack(const schema::Program &program) {
+  if (!aligned(program.pack()))
+    return bad("a list is not aligned");
   std::vector<pack::SourceShape> shapes;
   for (uint32_t i = 0; program.sources() && i < program.sources()->size(); ++i) {
     const schema::Source &source = *program.sources()->Get(i);
+    if (!aligned(source.shape()))
+      return bad("a list is not aligned");
     shapes.push_back({source.dtype(), source.length()});
   }
   for (uint32_t i = 0; program.pack() && i < program.pack()->size(); ++i)

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Plan/Plan.h"
-#include "runtime/base/Clock.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <random>
 
 using namespace gaudi;
@@ -141,14 +141,21 @@ Problem largeProblem() {
   return problem;
 }
 
+/// Processor time of this process: other processes share this machine.
+uint64_t cpuNs() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
 TEST(PlanPropertyTest, FiveThousandBuffersInFiftyMilliseconds) {
   Problem problem = largeProblem();
   uint64_t best = ~0ull;
   Expected<Plan> plan = Plan();
-  for (int i = 0; i < 3; ++i) { // the best of three: other processes share this machine
-    uint64_t begin = nowNs();
+  for (int i = 0; i < 3; ++i) {
+    uint64_t begin = cpuNs();
     plan = solve(problem);
-    best = std::min(best, nowNs() - begin);
+    best = std::min(best, cpuNs() - begin);
   }
   ASSERT_TRUE(plan.ok());
   std::printf("5000 buffers: %.1f ms, ratio %.3f\n", double(best) / 1e6, plan->ratio());

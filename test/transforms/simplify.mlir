@@ -86,3 +86,15 @@ func.func @integer_division(%x: tensor<3xi64>) -> tensor<3xi64> {
   %r = graph.binary div %x, %c : tensor<3xi64>, tensor<i64> -> tensor<3xi64>
   return %r : tensor<3xi64>
 }
+
+// The mask of a bidirectional model: true everywhere and the padding.
+// CHECK-LABEL: func.func @and_with_true
+func.func @and_with_true(%m: tensor<2x1x1x5xi1>, %x: tensor<2x3x5x5xf32>) -> tensor<2x3x5x5xf32> {
+  %true = graph.constant dense<true> : tensor<1x1x5x5xi1>
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  // CHECK-NOT: logical_and
+  // CHECK: graph.select %arg0, %arg1
+  %c = graph.binary logical_and %true, %m : tensor<1x1x5x5xi1>, tensor<2x1x1x5xi1> -> tensor<2x1x5x5xi1>
+  %r = graph.select %c, %x, %zero : tensor<2x1x5x5xi1>, tensor<2x3x5x5xf32>, tensor<f32> -> tensor<2x3x5x5xf32>
+  return %r : tensor<2x3x5x5xf32>
+}

@@ -1,60 +1,110 @@
-//===- Attention.cpp - Attention-23/24 ------------------------------------===//
+//===- Attention.cpp - Attention-23, -24 ----------------------------------===//
+#include "lib/Import/rules/Attention.h"
 #include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace gaudi::graph;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-/// [B, S, H*D] -> [B, S, H, D].
-Value splitHeads(Node &n, Value x, int64_t heads) {
-  if (!x || heads <= 0)
-    return x;
-  int64_t width = Node::type(x).getShape().back();
-  if (width == kDynamic || width % heads)
-    return n.invalid("width " + Twine(width) + " is no multiple of " + Twine(heads) + " heads");
-  return n.reshape(x, {0, 0, heads, width / heads});
-}
-
-/// https://onnx.ai/onnx/operators/onnx__Attention.html, without the cache and the extra outputs.
-void attention(Node &n) {
-  Value q = n.in(0), k = n.in(1), v = n.in(2);
-  if (!q || !k || !v)
-    return;
-  for (size_t i : {4, 5, 6})
-    if (n.has(i))
-      return (void)n.unsupported("past keys and values");
-  for (size_t i : {1, 2, 3})
-    if (n.wantsOutput(i))
-      return (void)n.unsupported("outputs other than Y");
-  if (n.number("softcap", 0) != 0)
-    return (void)n.unsupported("softcap");
-  bool flat = Node::rank(q) == 3;
-  if (flat) {
-    int64_t heads = n.integer("q_num_heads", 0), kvHeads = n.integer("kv_num_heads", 0);
-    if (heads <= 0 || kvHeads <= 0)
-      return (void)n.invalid("3-D inputs need q_num_heads and kv_num_heads");
-    q = splitHeads(n, q, heads), k = splitHeads(n, k, kvHeads), v = splitHeads(n, v, kvHeads);
-    if (!q || !k || !v)
-      return;
+Value splitHeads(Node &node, Value x, int64_t heads) {
+  if (node.failed())
+    return {};
+  int64_t width = node.dim(x, 2);
+  if (node.rank(x) != 3 || heads < 1 || (!ShapedType::isDynamic(width) && width % heads)) {
+    node.invalid("cannot split " + Twine(x ? typeText(x.getType()) : "nothing") + " into " + Twine(heads) + " heads");
+    return {};
   }
-  int64_t depth = Node::type(q).getShape().back();
-  if (depth == kDynamic)
-    return (void)n.unsupported("head size that is not known");
-  double scale = n.attr("scale") ? n.number("scale", 1) : 1 / std::sqrt(static_cast<double>(depth));
-  Value y = n.make<AttentionOp>(q, k, v, n.optional(3), llvm::APFloat(scale), /*heads_first=*/!flat,
-                                /*causal=*/n.integer("is_causal", 0) != 0, /*bottom_right=*/false, /*zero_masked_rows=*/true);
-  if (y && flat)
-    y = n.reshape(y, {0, 0, -1});
-  n.out(0, y);
+  return node.reshape(x, {0, 0, heads, ShapedType::isDynamic(width) ? -1 : width / heads});
 }
 
-const RuleRow rows[] = {{"", "Attention", 23, attention}};
+Value mergeHeads(Node &node, Value x) {
+  int64_t heads = node.dim(x, 2), size = node.dim(x, 3);
+  bool isKnown = !ShapedType::isDynamic(heads) && !ShapedType::isDynamic(size);
+  return node.reshape(x, {0, 0, isKnown ? heads * size : -1});
+}
 
-} // namespace
+Value lengthMask(Node &node, Value lengths, Value keysLike, int64_t axis) {
+  Type index = node.builder().getI64Type();
+  Value count = node.reshape(node.shapeOf(keysLike, axis, axis + 1), {});
+  Value positions = node.make<RangeOp>(node.scalarOf(0, index), count, node.scalarOf(1, index));
+  return node.binary(BinaryKind::lt, positions, node.unsqueeze(node.cast(lengths, index), {1, 2, 3}));
+}
 
-llvm::ArrayRef<RuleRow> gaudi::import::attentionRules() { return rows; }
+Value additiveMask(Node &node, Value attend, Type type, double masked) {
+  return node.select(attend, node.scalarOf(0, type), node.scalarOf(masked, type));
+}
+
+Value combineMasks(Node &node, Value a, Value b, Type type, double masked) {
+  if (!a || !b)
+    return a ? a : b;
+  bool boolA = node.elementType(a).isInteger(1), boolB = node.elementType(b).isInteger(1);
+  if (boolA && boolB)
+    return node.binary(BinaryKind::logical_and, a, b);
+  auto additive = [&](Value mask, bool isBool) {
+    return isBool ? additiveMask(node, mask, type, masked) : node.cast(mask, type);
+  };
+  return node.add(additive(a, boolA), additive(b, boolB));
+}
+
+Value attention(Node &node, Value q, Value k, Value v, Value mask, const AttentionSpec &spec) {
+  double scale = spec.scale.value_or(0);
+  if (!spec.scale) {
+    int64_t size = node.dim(q, 3);
+    if (ShapedType::isDynamic(size) || size < 1) {
+      node.unsupported("the head size is not known; give the input shapes with --shape");
+      return {};
+    }
+    scale = 1 / std::sqrt(static_cast<double>(size));
+  }
+  return node.make<AttentionOp>(q, k, v, mask, llvm::APFloat(scale), spec.headsFirst, spec.causal,
+                                spec.bottomRight, spec.zeroMaskedRows);
+}
+
+/// What Attention-24 has and graph.attention has not.
+static const char *missingFeature(Node &node) {
+  if (node.has(4) || node.has(5))
+    return "past_key and past_value are not supported";
+  if (node.wants(1) || node.wants(2))
+    return "present_key and present_value are not supported";
+  if (node.wants(3))
+    return "qk_matmul_output is not supported";
+  if (node.real("softcap", 0) != 0)
+    return "softcap is not supported";
+  return nullptr;
+}
+
+/// Inputs Q, K, V of rank 4 [batch, heads, seq, size], or of rank 3 [batch, seq, heads * size] with head counts as
+/// attributes; rows of only masked keys give zero (note in the page of Attention-24).
+static void importAttention(Node &node) {
+  if (const char *reason = missingFeature(node))
+    return node.unsupported(reason);
+  Value q = node.input(0), k = node.input(1), v = node.input(2), mask = node.optional(3);
+  AttentionSpec spec{.scale = std::nullopt, .headsFirst = node.rank(q) == 4, .causal = node.integer("is_causal", 0) != 0, .zeroMaskedRows = true};
+  if (node.attribute("scale"))
+    spec.scale = node.real("scale", 0);
+  if (node.rank(q) == 3) {
+    int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0);
+    q = splitHeads(node, q, heads);
+    k = splitHeads(node, k, keyHeads);
+    v = splitHeads(node, v, keyHeads);
+  }
+  Type type = node.elementType(q);
+  if (node.has(6)) // nonpad_kv_seqlen, Attention-24
+    mask = combineMasks(node, mask, lengthMask(node, node.input(6), k, spec.headsFirst ? 2 : 1), type,
+                        -std::numeric_limits<double>::infinity());
+  else if (mask && !node.elementType(mask).isInteger(1))
+    mask = node.cast(mask, type);
+  Value result = attention(node, q, k, v, mask, spec);
+  node.result(spec.headsFirst ? result : mergeHeads(node, result));
+}
+
+ArrayRef<Rule> attentionRules() {
+  static const Rule rules[] = {{"", "Attention", 23, importAttention}};
+  return rules;
+}
+
+} // namespace gaudi::import

@@ -1,98 +1,130 @@
-//===- Data.cpp - constants, gathers, scatters, generators ----------------===//
+//===- Data.cpp - constants, generators, gathers and scatters -------------===//
+#include "lib/Import/Importer.h"
 #include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
 
 using namespace mlir;
 using namespace gaudi::graph;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-/// All attribute forms: value, value_float(s), value_int(s).
-void constant(Node &n) {
-  auto floats = [&](ArrayRef<float> v, bool isScalar) {
-    auto type = isScalar ? RankedTensorType::get({}, n.b.getF32Type())
-                         : RankedTensorType::get({static_cast<int64_t>(v.size())}, n.b.getF32Type());
-    auto attr = DenseElementsAttr::get(type, v);
-    n.out(0, ConstantOp::create(n.b, n.loc, type, llvm::cast<TypedAttr>(Attribute(attr))));
+/// Constant-1 (value), -12 (value_int, value_floats ...), -11 (sparse_value: unsupported).
+static void importConstant(Node &node) {
+  Builder &b = node.builder();
+  std::string name = node.proto.output_size() ? node.proto.output(0) : "";
+  if (const auto *attribute = node.attribute("value")) {
+    if (!attribute->has_t())
+      return node.invalid("attribute 'value' is not a tensor");
+    if (const auto &type = node.importer.model.literal(attribute->t()).unsupportedType; !type.empty())
+      return node.unsupported("type " + Twine(type) + " unsupported");
+    return node.result(node.importer.literal(attribute->t(), name, node.loc));
+  }
+  if (node.attribute("value_float"))
+    return node.result(node.scalarOf(node.real("value_float", 0), b.getF32Type()));
+  if (node.attribute("value_int")) {
+    auto type = RankedTensorType::get({}, b.getI64Type());
+    return node.result(node.constant(DenseElementsAttr::get(type, node.integer("value_int", 0))));
+  }
+  if (auto values = node.integers("value_ints"))
+    return node.result(node.ints(*values));
+  if (const auto *attribute = node.attribute("value_floats")) {
+    auto type = RankedTensorType::get({attribute->floats_size()}, b.getF32Type());
+    ArrayRef<float> values(attribute->floats().data(), static_cast<size_t>(attribute->floats_size()));
+    return node.result(node.constant(DenseElementsAttr::get(type, values)));
+  }
+  if (node.attribute("value_string") || node.attribute("value_strings"))
+    return node.unsupported("type tensor(string) unsupported");
+  if (node.attribute("sparse_value"))
+    return node.unsupported("type sparse_tensor unsupported");
+  node.invalid("has no value");
+}
+
+/// ConstantOfShape-9: the value is a tensor of one element, f32 zero by default.
+static void importConstantOfShape(Node &node) {
+  Builder &b = node.builder();
+  auto scalarType = RankedTensorType::get({1}, b.getF32Type());
+  DenseElementsAttr value = DenseElementsAttr::get(scalarType, 0.0f);
+  if (const auto *attribute = node.attribute("value")) {
+    const TensorLiteral &literal = node.importer.model.literal(attribute->t());
+    if (!literal.unsupportedType.empty())
+      return node.unsupported("type " + Twine(literal.unsupportedType) + " unsupported");
+    auto made = node.importer.literal(attribute->t(), "value", node.loc).getDefiningOp<ConstantOp>();
+    value = dyn_cast<DenseElementsAttr>(made.getValue());
+    made.erase();
+    if (!value || value.getNumElements() != 1)
+      return node.invalid("attribute 'value' must have one element");
+  }
+  node.result(node.make<FillOp>(node.cast(node.input(0), b.getI64Type()), cast<TypedAttr>(value)));
+}
+
+/// Range-11 wants scalars; exporters also write one-element vectors.
+static void importRange(Node &node) {
+  auto scalar = [&](int i) {
+    Value x = node.input(i);
+    return node.rank(x) == 0 ? x : node.reshape(x, {});
   };
-  if (auto *a = n.attr("value"))
-    return n.out(0, n.constantTensor(a->t()));
-  if (auto *a = n.attr("value_float"))
-    return floats({a->f()}, true);
-  if (auto *a = n.attr("value_floats"))
-    return floats(SmallVector<float>(a->floats().begin(), a->floats().end()), false);
-  if (auto *a = n.attr("value_int"))
-    return n.out(0, n.scalar(static_cast<double>(a->i()), n.b.getI64Type()));
-  if (auto ints = n.integers("value_ints"))
-    return n.out(0, n.ints(*ints));
-  n.unsupported("constant of this kind");
+  node.result(node.make<RangeOp>(scalar(0), scalar(1), scalar(2)));
 }
 
-void constantOfShape(Node &n) {
-  Value shape = n.in(0);
-  TypedAttr value = DenseElementsAttr::get(RankedTensorType::get({1}, n.b.getF32Type()), 0.0f);
-  if (auto *a = n.attr("value"))
-    if (Value literal = n.constantTensor(a->t()))
-      value = literal.getDefiningOp<ConstantOp>().getValueAttr();
-  n.out(0, n.make<FillOp>(shape, value));
+static void importGather(Node &node) {
+  Value data = node.input(0);
+  int64_t axis = node.normalized(node.integer("axis", 0), node.rank(data));
+  node.result(node.make<GatherOp>(data, node.input(1), axis));
 }
 
-void range(Node &n) {
-  auto scalar = [&](size_t i) -> Value { // rank 1 with one element is common
-    Value v = n.in(i);
-    return v && Node::rank(v) == 1 ? n.squeeze(v, {0}) : v;
-  };
-  n.out(0, n.make<RangeOp>(scalar(0), scalar(1), scalar(2)));
+static void importGatherElements(Node &node) {
+  Value data = node.input(0);
+  int64_t axis = node.normalized(node.integer("axis", 0), node.rank(data));
+  node.result(node.make<GatherElementsOp>(data, node.input(1), axis));
 }
 
-template <typename OpT> void gatherLike(Node &n) {
-  Value data = n.in(0), indices = n.in(1);
-  if (!data || !indices)
-    return;
-  int64_t axis = n.axis(n.integer("axis", 0), Node::rank(data));
-  if (axis >= 0)
-    n.out(0, n.make<OpT>(data, indices, n.b.getI64IntegerAttr(axis)));
+/// GatherND-11, -12 (batch_dims).
+static void importGatherND(Node &node) {
+  node.result(node.make<GatherNDOp>(node.input(0), node.input(1), node.integer("batch_dims", 0)));
 }
 
-void gatherND(Node &n) { n.out(0, n.make<GatherNDOp>(n.in(0), n.in(1), n.b.getI64IntegerAttr(n.integer("batch_dims", 0)))); }
-
-void scatterND(Node &n) {
-  std::string reduction = n.text("reduction", "none");
+/// ScatterND-11, -16 (reduction add, mul), -18 (max, min).
+static void importScatterND(Node &node) {
+  std::string reduction = node.string("reduction", "none");
   if (reduction != "none")
-    return (void)n.unsupported("reduction '" + reduction + "'");
-  n.out(0, n.make<ScatterNDOp>(n.in(0), n.in(1), n.in(2)));
+    return node.unsupported("reduction '" + Twine(reduction) + "' is not supported");
+  node.result(node.make<ScatterNDOp>(node.input(0), node.input(1), node.input(2)));
 }
 
-void trilu(Node &n) {
-  std::optional<Dims> k = n.has(1) ? n.constant(1) : Dims{0};
-  if (!k || k->size() != 1)
-    return (void)n.unsupported("k that is not constant");
-  n.out(0, n.make<TriluOp>(n.in(0), k->front(), n.integer("upper", 1) != 0));
+/// Trilu-14.
+static void importTrilu(Node &node) {
+  int64_t k = 0;
+  if (node.has(1)) {
+    auto values = node.requireInts(1, "k");
+    if (!node.failed() && values.size() != 1)
+      return node.invalid("k has " + Twine(values.size()) + " values, expected 1");
+    k = values.empty() ? 0 : values.front();
+  }
+  node.result(node.make<TriluOp>(node.input(0), k, node.integer("upper", 1) != 0));
 }
 
-void cumsum(Node &n) {
-  std::optional<Dims> axis = n.constant(1);
-  Value x = n.in(0);
-  if (!axis || axis->size() != 1 || !x)
-    return (void)n.unsupported("axis that is not constant");
-  int64_t normal = n.axis(axis->front(), Node::rank(x));
-  if (normal >= 0)
-    n.out(0, n.make<CumSumOp>(x, normal, n.integer("exclusive", 0) != 0, n.integer("reverse", 0) != 0));
+/// CumSum-11, -14.
+static void importCumSum(Node &node) {
+  auto axis = node.requireInts(1, "axis");
+  if (!node.failed() && axis.size() != 1)
+    return node.invalid("axis has " + Twine(axis.size()) + " values, expected 1");
+  Value x = node.input(0);
+  int64_t normalized = node.normalized(axis.empty() ? 0 : axis.front(), node.rank(x));
+  node.result(node.make<CumSumOp>(x, normalized, node.integer("exclusive", 0) != 0, node.integer("reverse", 0) != 0));
 }
 
-const RuleRow rows[] = {
-    {"", "Constant", 1, constant},
-    {"", "ConstantOfShape", 9, constantOfShape},
-    {"", "Range", 11, range},
-    {"", "Gather", 1, gatherLike<GatherOp>},
-    {"", "GatherElements", 11, gatherLike<GatherElementsOp>},
-    {"", "GatherND", 11, gatherND},
-    {"", "ScatterND", 11, scatterND},
-    {"", "Trilu", 14, trilu},
-    {"", "CumSum", 11, cumsum},
-};
+ArrayRef<Rule> dataRules() {
+  static const Rule rules[] = {
+      {"", "Constant", 1, importConstant},
+      {"", "ConstantOfShape", 9, importConstantOfShape},
+      {"", "Range", 11, importRange},
+      {"", "Gather", 1, importGather},
+      {"", "GatherElements", 11, importGatherElements},
+      {"", "GatherND", 11, importGatherND},
+      {"", "ScatterND", 11, importScatterND},
+      {"", "Trilu", 14, importTrilu},
+      {"", "CumSum", 11, importCumSum},
+  };
+  return rules;
+}
 
-} // namespace
-
-llvm::ArrayRef<RuleRow> gaudi::import::dataRules() { return rows; }
+} // namespace gaudi::import

@@ -1,185 +1,145 @@
-//===- Elementwise.cpp - pointwise ONNX ops -------------------------------===//
+//===- Elementwise.cpp - ONNX ops that are one pointwise kind -------------===//
+//
+// Sources: onnx.ai/onnx/operators, the page of each op. `since` is the opset from which the row's reading of the op is
+// right; types that later versions added need no row of their own.
+//
+//===----------------------------------------------------------------------===//
 #include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace gaudi::graph;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-template <UnaryKind kind> void unary(Node &n) { n.out(0, n.unary(kind, n.in(0))); }
-template <BinaryKind kind> void binary(Node &n) { n.out(0, n.binary(kind, n.in(0), n.in(1))); }
+static void importUnary(Node &node) { node.result(node.unary(static_cast<UnaryKind>(node.kind()), node.input(0))); }
 
-/// Opset < 7 style broadcast attributes are below kMinOpset, so plain numpy broadcasting is all there is.
-template <BinaryKind kind> void variadic(Node &n) {
-  Value x = n.in(0);
-  for (size_t i = 1; i < n.inputCount(); ++i)
-    x = n.binary(kind, x, n.in(i));
-  n.out(0, x);
+static void importBinary(Node &node) {
+  node.result(node.binary(static_cast<BinaryKind>(node.kind()), node.input(0), node.input(1)));
 }
 
-void mean(Node &n) {
-  variadic<BinaryKind::add>(n);
-  n.out(0, n.binary(BinaryKind::div, n.outputs[0], n.scalarLike(static_cast<double>(n.inputCount()), n.outputs[0])));
+/// Min, Max and Sum of any number of inputs, from left to right.
+static void importVariadic(Node &node) {
+  Value result = node.input(0);
+  for (int i = 1; i < node.inputCount(); ++i)
+    result = node.binary(static_cast<BinaryKind>(node.kind()), result, node.input(i));
+  node.result(result);
 }
 
-void cast(Node &n) {
-  Type to = elementType(n.b.getContext(), static_cast<int>(n.integer("to", 0)));
-  if (!to)
-    return (void)n.unsupported("cast to ONNX type " + Twine(n.integer("to", 0)));
-  n.out(0, n.make<CastOp>(n.in(0), TypeAttr::get(to)));
+static void importMean(Node &node) {
+  Value sum = node.input(0);
+  for (int i = 1; i < node.inputCount(); ++i)
+    sum = node.add(sum, node.input(i));
+  node.result(node.binary(BinaryKind::div, sum, node.scalar(node.inputCount(), sum)));
 }
 
-void castLike(Node &n) {
-  if (Value like = n.in(1))
-    n.out(0, n.make<CastOp>(n.in(0), TypeAttr::get(Node::element(like))));
+/// Mod-10: fmod=0 takes the sign of the divisor and is for integers only, fmod=1 is C's fmod.
+static void importMod(Node &node) {
+  auto kind = node.integer("fmod", 0) ? BinaryKind::fmod : BinaryKind::mod;
+  if (kind == BinaryKind::mod && isa<FloatType>(node.elementType(node.input(0))))
+    return node.invalid("fmod = 0 needs integers (found " + Twine(typeText(node.input(0).getType())) + ")");
+  node.result(node.binary(kind, node.input(0), node.input(1)));
 }
 
-void where(Node &n) { n.out(0, n.select(n.in(0), n.in(1), n.in(2))); }
-
-void mod(Node &n) { n.out(0, n.binary(n.integer("fmod", 0) ? BinaryKind::fmod : BinaryKind::mod, n.in(0), n.in(1))); }
-
-/// Bounds as attributes before opset 11, as inputs since. Max with the lower bound first, as ONNX defines for min > max.
-void clip(Node &n) {
-  Value x = n.in(0);
-  Value low = n.optional(1), high = n.optional(2);
-  if (n.opset < 11) {
-    low = n.attr("min") ? n.scalarLike(n.number("min", 0), x) : Value();
-    high = n.attr("max") ? n.scalarLike(n.number("max", 0), x) : Value();
-  }
-  if (low)
-    x = n.binary(BinaryKind::max, x, low);
-  if (high)
-    x = n.binary(BinaryKind::min, x, high);
-  n.out(0, x);
-}
-
-void gelu(Node &n) {
-  bool approximate = n.text("approximate", "none") == "tanh";
-  n.out(0, n.unary(approximate ? UnaryKind::gelu_tanh : UnaryKind::gelu, n.in(0)));
-}
-
-/// x * sigmoid(alpha * x)
-void swish(Node &n) {
-  Value x = n.in(0);
-  double alpha = n.number("alpha", 1);
-  n.out(0, alpha == 1 ? n.unary(UnaryKind::silu, x) : n.mul(x, n.unary(UnaryKind::sigmoid, n.mul(x, n.scalarLike(alpha, x)))));
-}
-
-void leakyRelu(Node &n) {
-  Value x = n.in(0), zero = n.scalarLike(0, x);
-  Value negative = n.binary(BinaryKind::lt, x, zero);
-  n.out(0, n.select(negative, n.mul(x, n.scalarLike(n.number("alpha", 0.01), x)), x));
-}
-
-void elu(Node &n) {
-  Value x = n.in(0);
-  Value below = n.binary(BinaryKind::sub, n.unary(UnaryKind::exp, x), n.scalarLike(1, x));
-  below = n.mul(below, n.scalarLike(n.number("alpha", 1), x));
-  n.out(0, n.select(n.binary(BinaryKind::lt, x, n.scalarLike(0, x)), below, x));
-}
-
-/// max(0, min(1, alpha * x + beta))
-Value hardSigmoidOf(Node &n, Value x, double alpha, double beta) {
-  Value y = n.add(n.mul(x, n.scalarLike(alpha, x)), n.scalarLike(beta, x));
-  return n.binary(BinaryKind::max, n.binary(BinaryKind::min, y, n.scalarLike(1, x)), n.scalarLike(0, x));
-}
-void hardSigmoid(Node &n) { n.out(0, hardSigmoidOf(n, n.in(0), n.number("alpha", 0.2), n.number("beta", 0.5))); }
-void hardSwish(Node &n) { n.out(0, n.mul(n.in(0), hardSigmoidOf(n, n.in(0), 1.0 / 6, 0.5))); }
-
-void softsign(Node &n) {
-  Value x = n.in(0);
-  n.out(0, n.binary(BinaryKind::div, x, n.add(n.scalarLike(1, x), n.unary(UnaryKind::abs, x))));
-}
-
-void prelu(Node &n) {
-  Value x = n.in(0);
-  n.out(0, n.select(n.binary(BinaryKind::lt, x, n.scalarLike(0, x)), n.mul(x, n.in(1)), x));
-}
-
-void isInf(Node &n) {
-  bool negative = n.integer("detect_negative", 1), positive = n.integer("detect_positive", 1);
-  Value x = n.in(0), zero = n.scalarLike(0, x), y = n.unary(UnaryKind::is_inf, x);
-  if (!negative)
-    y = n.binary(BinaryKind::logical_and, y, n.binary(BinaryKind::gt, x, zero));
+/// IsInf-10: either sign can be left out.
+static void importIsInf(Node &node) {
+  Value x = node.input(0), result = node.unary(UnaryKind::is_inf, x);
+  bool positive = node.integer("detect_positive", 1), negative = node.integer("detect_negative", 1);
   if (!positive)
-    y = n.binary(BinaryKind::logical_and, y, n.binary(BinaryKind::lt, x, zero));
-  n.out(0, y);
+    result = node.binary(BinaryKind::logical_and, result, node.binary(BinaryKind::lt, x, node.scalar(0, x)));
+  if (!negative)
+    result = node.binary(BinaryKind::logical_and, result, node.binary(BinaryKind::gt, x, node.scalar(0, x)));
+  node.result(result);
 }
 
-/// Inference: the identity, and a mask of ones.
-void dropout(Node &n) {
-  Value x = n.in(0);
-  if (n.has(2) && n.constantNumber(2).value_or(1) != 0 && n.constantNumber(1).value_or(0.5) != 0)
-    return (void)n.unsupported("training mode (dropout is the identity here)");
-  n.out(0, x);
-  if (x && n.wantsOutput(1))
-    n.out(1, n.binary(BinaryKind::eq, x, x)); // true but for NaN, which no mask test looks at
+static void importBitwiseNot(Node &node) {
+  Value x = node.input(0);
+  node.result(node.binary(BinaryKind::bit_xor, x, node.scalar(-1, x)));
 }
 
-void identity(Node &n) { n.out(0, n.in(0)); }
+static void importWhere(Node &node) { node.result(node.select(node.input(0), node.input(1), node.input(2))); }
 
-const RuleRow rows[] = {
-    {"", "Neg", 1, unary<UnaryKind::neg>},
-    {"", "Abs", 1, unary<UnaryKind::abs>},
-    {"", "Sqrt", 1, unary<UnaryKind::sqrt>},
-    {"", "Reciprocal", 1, unary<UnaryKind::reciprocal>},
-    {"", "Exp", 1, unary<UnaryKind::exp>},
-    {"", "Log", 1, unary<UnaryKind::log>},
-    {"", "Sin", 7, unary<UnaryKind::sin>},
-    {"", "Cos", 7, unary<UnaryKind::cos>},
-    {"", "Tanh", 1, unary<UnaryKind::tanh>},
-    {"", "Sigmoid", 1, unary<UnaryKind::sigmoid>},
-    {"", "Erf", 9, unary<UnaryKind::erf>},
-    {"", "Relu", 1, unary<UnaryKind::relu>},
-    {"", "Floor", 1, unary<UnaryKind::floor>},
-    {"", "Ceil", 1, unary<UnaryKind::ceil>},
-    {"", "Round", 11, unary<UnaryKind::round>},
-    {"", "Sign", 9, unary<UnaryKind::sign>},
-    {"", "Not", 1, unary<UnaryKind::logical_not>},
-    {"", "IsNaN", 9, unary<UnaryKind::is_nan>},
-    {"", "IsInf", 10, isInf},
-    {"", "Softplus", 1, unary<UnaryKind::softplus>},
-    {"", "Add", 7, binary<BinaryKind::add>},
-    {"", "Sub", 7, binary<BinaryKind::sub>},
-    {"", "Mul", 7, binary<BinaryKind::mul>},
-    {"", "Div", 7, binary<BinaryKind::div>},
-    {"", "Pow", 7, binary<BinaryKind::pow>},
-    {"", "Mod", 10, mod},
-    {"", "Min", 6, variadic<BinaryKind::min>},
-    {"", "Max", 6, variadic<BinaryKind::max>},
-    {"", "Sum", 6, variadic<BinaryKind::add>},
-    {"", "Mean", 6, mean},
-    {"", "And", 7, binary<BinaryKind::logical_and>},
-    {"", "Or", 7, binary<BinaryKind::logical_or>},
-    {"", "Xor", 7, binary<BinaryKind::logical_xor>},
-    {"", "BitwiseAnd", 18, binary<BinaryKind::bit_and>},
-    {"", "BitwiseOr", 18, binary<BinaryKind::bit_or>},
-    {"", "BitwiseXor", 18, binary<BinaryKind::bit_xor>},
-    {"", "Equal", 7, binary<BinaryKind::eq>},
-    {"", "Less", 7, binary<BinaryKind::lt>},
-    {"", "LessOrEqual", 12, binary<BinaryKind::le>},
-    {"", "Greater", 7, binary<BinaryKind::gt>},
-    {"", "GreaterOrEqual", 12, binary<BinaryKind::ge>},
-    {"", "Where", 9, where},
-    {"", "Cast", 6, cast},
-    {"", "CastLike", 15, castLike},
-    {"", "Clip", 6, clip},
-    {"", "Gelu", 20, gelu},
-    {"", "Swish", 24, swish},
-    {"", "LeakyRelu", 6, leakyRelu},
-    {"", "Elu", 6, elu},
-    {"", "HardSigmoid", 6, hardSigmoid},
-    {"", "HardSwish", 14, hardSwish},
-    {"", "Softsign", 1, softsign},
-    {"", "PRelu", 7, prelu},
-    {"", "Dropout", 7, dropout},
-    {"", "Identity", 1, identity},
-};
+/// Cast-6..25. `saturate` and `round_mode` concern float 8 types only.
+static void importCast(Node &node) {
+  DType dtype;
+  std::string unsupportedName;
+  if (!node.attribute("to"))
+    return node.invalid("attribute 'to' is missing");
+  if (!dtypeFromOnnx(static_cast<int32_t>(node.integer("to", 0)), dtype, unsupportedName))
+    return node.unsupported("type " + Twine(unsupportedName) + " unsupported");
+  node.result(node.cast(node.input(0), elementTypeOf(node.loc.getContext(), dtype)));
+}
 
-} // namespace
+static void importCastLike(Node &node) { node.result(node.cast(node.input(0), node.elementType(node.input(1)))); }
 
-llvm::ArrayRef<RuleRow> gaudi::import::elementwiseRules() { return rows; }
+/// Clip-6 has the bounds as attributes, Clip-11 as optional scalar inputs.
+static void importClip(Node &node) {
+  Value x = node.input(0);
+  for (auto [name, index, kind] : {std::tuple("min", 1, BinaryKind::max), std::tuple("max", 2, BinaryKind::min)}) {
+    Value bound;
+    if (node.attribute(name))
+      bound = node.scalar(node.real(name, 0), x);
+    else if (node.has(index))
+      bound = node.input(index);
+    if (bound)
+      x = node.binary(kind, x, bound);
+  }
+  node.result(x);
+}
+
+static Rule unary(StringRef op, int64_t since, UnaryKind kind) { return {"", op, since, importUnary, int(kind)}; }
+static Rule binary(StringRef op, int64_t since, BinaryKind kind) { return {"", op, since, importBinary, int(kind)}; }
+static Rule variadic(StringRef op, int64_t since, BinaryKind kind) { return {"", op, since, importVariadic, int(kind)}; }
+
+ArrayRef<Rule> elementwiseRules() {
+  static const Rule rules[] = {
+      unary("Neg", 6, UnaryKind::neg),
+      unary("Abs", 6, UnaryKind::abs),
+      unary("Sqrt", 6, UnaryKind::sqrt),
+      unary("Reciprocal", 6, UnaryKind::reciprocal),
+      unary("Exp", 6, UnaryKind::exp),
+      unary("Log", 6, UnaryKind::log),
+      unary("Sin", 7, UnaryKind::sin),
+      unary("Cos", 7, UnaryKind::cos),
+      unary("Tanh", 6, UnaryKind::tanh),
+      unary("Sigmoid", 6, UnaryKind::sigmoid),
+      unary("Erf", 9, UnaryKind::erf),
+      unary("Relu", 6, UnaryKind::relu),
+      unary("Floor", 6, UnaryKind::floor),
+      unary("Ceil", 6, UnaryKind::ceil),
+      unary("Round", 11, UnaryKind::round),
+      unary("Sign", 9, UnaryKind::sign),
+      unary("Not", 1, UnaryKind::logical_not),
+      unary("IsNaN", 9, UnaryKind::is_nan),
+      unary("Softplus", 1, UnaryKind::softplus),
+      binary("Add", 7, BinaryKind::add),
+      binary("Sub", 7, BinaryKind::sub),
+      binary("Mul", 7, BinaryKind::mul),
+      binary("Div", 7, BinaryKind::div),
+      binary("Pow", 7, BinaryKind::pow),
+      binary("And", 7, BinaryKind::logical_and),
+      binary("Or", 7, BinaryKind::logical_or),
+      binary("Xor", 7, BinaryKind::logical_xor),
+      binary("Equal", 7, BinaryKind::eq),
+      binary("Less", 7, BinaryKind::lt),
+      binary("LessOrEqual", 12, BinaryKind::le),
+      binary("Greater", 7, BinaryKind::gt),
+      binary("GreaterOrEqual", 12, BinaryKind::ge),
+      binary("BitwiseAnd", 18, BinaryKind::bit_and),
+      binary("BitwiseOr", 18, BinaryKind::bit_or),
+      binary("BitwiseXor", 18, BinaryKind::bit_xor),
+      variadic("Min", 6, BinaryKind::min),
+      variadic("Max", 6, BinaryKind::max),
+      variadic("Sum", 6, BinaryKind::add),
+      {"", "Mean", 6, importMean},
+      {"", "Mod", 10, importMod},
+      {"", "IsInf", 10, importIsInf},
+      {"", "BitwiseNot", 18, importBitwiseNot},
+      {"", "Where", 9, importWhere},
+      {"", "Cast", 6, importCast},
+      {"", "CastLike", 15, importCastLike},
+      {"", "Clip", 6, importClip},
+  };
+  return rules;
+}
+
+} // namespace gaudi::import

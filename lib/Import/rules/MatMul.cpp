@@ -1,52 +1,67 @@
-//===- MatMul.cpp - MatMul, Gemm ------------------------------------------===//
+//===- MatMul.cpp - matrix products and (refused) convolutions ------------===//
 #include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
+#include "lib/Import/rules/Common.h"
 
 using namespace mlir;
 using namespace gaudi::graph;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-/// numpy.matmul: vectors gain a unit dim that is dropped again.
-void matmul(Node &n) {
-  Value x = n.in(0), y = n.in(1);
-  if (!x || !y)
-    return;
-  bool vectorX = Node::rank(x) == 1, vectorY = Node::rank(y) == 1;
-  if (Node::rank(x) == 0 || Node::rank(y) == 0)
-    return (void)n.invalid("operands must have rank >= 1");
-  if (vectorX)
-    x = n.unsqueeze(x, {0});
-  if (vectorY)
-    y = n.unsqueeze(y, {1});
-  Value r = n.matmul(x, y);
-  if (!r)
-    return;
-  int64_t rank = Node::rank(r);
-  Dims drop;
-  if (vectorX)
-    drop.push_back(rank - 2);
-  if (vectorY)
-    drop.push_back(rank - 1);
-  n.out(0, drop.empty() ? r : n.squeeze(r, drop));
-}
-
-/// alpha A' B' + beta C
-void gemm(Node &n) {
-  Value r = n.matmul(n.in(0), n.in(1), n.integer("transA", 0) != 0, n.integer("transB", 0) != 0);
-  double alpha = n.number("alpha", 1), beta = n.number("beta", 1);
-  if (alpha != 1)
-    r = n.mul(r, n.scalarLike(alpha, r));
-  if (n.has(2)) {
-    Value c = n.in(2);
-    r = n.add(r, beta == 1 ? c : n.mul(c, n.scalarLike(beta, c)));
+Value matmulAnyRank(Node &node, Value lhs, Value rhs) {
+  int64_t lhsRank = node.rank(lhs), rhsRank = node.rank(rhs);
+  if (!node.failed() && (lhsRank == 0 || rhsRank == 0)) {
+    node.invalid("inputs need rank 1 or more");
+    return {};
   }
-  n.out(0, r);
+  // numpy.matmul: a vector gets a unit dim that vanishes afterwards.
+  if (lhsRank == 1)
+    lhs = node.unsqueeze(lhs, {0});
+  if (rhsRank == 1)
+    rhs = node.unsqueeze(rhs, {1});
+  Value result = node.matmul(lhs, rhs);
+  SmallVector<int64_t> unit;
+  if (lhsRank == 1)
+    unit.push_back(node.rank(result) - 2);
+  if (rhsRank == 1)
+    unit.push_back(node.rank(result) - 1);
+  return unit.empty() || node.failed() ? result : node.squeeze(result, unit);
 }
 
-const RuleRow rows[] = {{"", "MatMul", 1, matmul}, {"", "Gemm", 7, gemm}};
+static void importMatMul(Node &node) { node.result(matmulAnyRank(node, node.input(0), node.input(1))); }
 
-} // namespace
+/// Gemm-7..13: alpha * A' * B' + beta * C, all of rank 2, C broadcast.
+static void importGemm(Node &node) {
+  Value a = node.input(0), b = node.input(1), c = node.optional(2);
+  if (node.rank(a) != 2 || node.rank(b) != 2)
+    return node.invalid("inputs A and B need rank 2 (found " + Twine(node.rank(a)) + ", " + Twine(node.rank(b)) + ")");
+  Value result = node.matmul(a, b, node.integer("transA", 0) != 0, node.integer("transB", 0) != 0);
+  double alpha = node.real("alpha", 1), beta = node.real("beta", 1);
+  if (alpha != 1)
+    result = node.mul(result, node.scalar(alpha, result));
+  if (c && beta != 0)
+    result = node.add(result, beta == 1 ? c : node.mul(c, node.scalar(beta, c)));
+  node.result(result);
+}
 
-llvm::ArrayRef<RuleRow> gaudi::import::matmulRules() { return rows; }
+/// Checked before it is refused, so that a broken model is called broken.
+static void importConv(Node &node) {
+  if (int64_t group = node.integer("group", 1); group < 1)
+    return node.invalid("group must be at least 1 (found " + Twine(group) + ")");
+  for (StringRef name : {"strides", "dilations", "kernel_shape"})
+    for (int64_t value : node.integers(name).value_or(SmallVector<int64_t>{}))
+      if (value < 1)
+        return node.invalid(name + " must be at least 1 (found " + Twine(value) + ")");
+  node.unsupported("convolutions are not supported yet");
+}
+
+ArrayRef<Rule> matmulRules() {
+  static const Rule rules[] = {
+      {"", "MatMul", 1, importMatMul},
+      {"", "Gemm", 7, importGemm},
+      {"", "Conv", 1, importConv},
+      {"", "ConvTranspose", 1, importConv},
+  };
+  return rules;
+}
+
+} // namespace gaudi::import

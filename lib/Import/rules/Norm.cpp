@@ -1,73 +1,122 @@
-//===- Norm.cpp - softmax and normalisations ------------------------------===//
+//===- Norm.cpp - normalisations ------------------------------------------===//
 #include "lib/Import/Rules.h"
-#include "lib/Onnx/Proto.h"
+#include "lib/Import/rules/Common.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace gaudi::graph;
-using namespace gaudi::import;
 
-namespace {
+namespace gaudi::import {
 
-/// Since opset 13 along one axis (default -1).
-template <bool log> void softmax(Node &n) {
-  Value x = n.in(0);
-  if (!x)
-    return;
-  int64_t axis = n.axis(n.integer("axis", -1), Node::rank(x));
-  if (axis >= 0)
-    n.out(0, n.make<SoftmaxOp>(x, axis, log));
+std::pair<Value, Value> normStatistics(Node &node, Value x, int64_t axis, double epsilon) {
+  auto axes = axesFrom(axis, node.rank(x));
+  Value wide = node.elementType(x).isF64() ? x : node.cast(x, node.builder().getF32Type());
+  Value mean = node.reduce(ReduceKind::mean, wide, axes, /*keepdims=*/true);
+  Value centered = node.sub(wide, mean);
+  Value variance = node.reduce(ReduceKind::mean, node.mul(centered, centered), axes, /*keepdims=*/true);
+  return {mean, node.unary(UnaryKind::rsqrt, node.add(variance, node.scalar(epsilon, variance)))};
 }
 
-/// Before opset 13 over all dims from `axis` (default 1) on, as a matrix.
-template <bool log> void softmaxCoerced(Node &n) {
-  Value x = n.in(0);
-  if (!x)
-    return;
-  int64_t rank = Node::rank(x), axis = n.axis(n.integer("axis", 1), rank);
-  if (axis < 0)
-    return;
-  if (axis == rank - 1)
-    return n.out(0, n.make<SoftmaxOp>(x, axis, log));
-  if (!Node::type(x).hasStaticShape())
-    return (void)n.unsupported("softmax over several dynamic dims");
-  Dims shape(Node::type(x).getShape()), flat(ArrayRef<int64_t>(shape).take_front(axis));
-  flat.push_back(1);
-  for (int64_t d : ArrayRef<int64_t>(shape).drop_front(axis))
-    flat.back() *= d;
-  Value y = n.make<ReshapeOp>(x, Value(), n.b.getDenseI64ArrayAttr(flat), true);
-  y = n.make<SoftmaxOp>(y, axis, log);
-  n.out(0, n.make<ReshapeOp>(y, Value(), n.b.getDenseI64ArrayAttr(shape), true));
+static FloatAttr epsilonAttr(Node &node, double otherwise) {
+  return node.builder().getF64FloatAttr(node.real("epsilon", otherwise));
 }
 
-void layerNorm(Node &n) {
-  Value x = n.in(0);
-  if (!x)
-    return;
-  if (n.wantsOutput(1) || n.wantsOutput(2))
-    return (void)n.unsupported("mean and inverse deviation as outputs (training)");
-  int64_t axis = n.axis(n.integer("axis", -1), Node::rank(x));
-  if (axis >= 0)
-    n.out(0, n.make<LayerNormOp>(x, n.optional(1), n.optional(2), n.b.getI64IntegerAttr(axis),
-                                 n.b.getF64FloatAttr(n.number("epsilon", 1e-5f))));
+/// Statistics in fp32 are the only kind we have; ONNX's default, and what all exporters write.
+static bool hasFloatStash(Node &node) {
+  if (node.integer("stash_type", 1) == 1)
+    return true;
+  node.unsupported("stash_type other than float");
+  return false;
 }
 
-/// RMSNormalization-23 and onnxruntime's SimplifiedLayerNormalization (in the default domain, invalid ONNX but common).
-void rmsNorm(Node &n) {
-  Value x = n.in(0);
-  if (!x)
+/// LayerNormalization-17; ORT also writes it in the default domain of older opsets.
+static void importLayerNorm(Node &node) {
+  Value x = node.input(0);
+  int64_t axis = node.normalized(node.integer("axis", -1), node.rank(x));
+  if (!hasFloatStash(node))
     return;
-  int64_t axis = n.axis(n.integer("axis", -1), Node::rank(x));
-  if (axis >= 0)
-    n.out(0, n.make<RmsNormOp>(x, n.optional(1), n.b.getI64IntegerAttr(axis), n.b.getF64FloatAttr(n.number("epsilon", 1e-5f))));
+  node.result(0, node.make<LayerNormOp>(x, node.input(1), node.optional(2), node.builder().getI64IntegerAttr(axis),
+                                        epsilonAttr(node, 1e-5f)));
+  if (!node.wants(1) && !node.wants(2))
+    return;
+  auto [mean, inverse] = normStatistics(node, x, axis, node.real("epsilon", 1e-5f));
+  node.result(1, mean);
+  node.result(2, inverse);
 }
 
-const RuleRow rows[] = {
-    {"", "Softmax", 1, softmaxCoerced<false>},   {"", "Softmax", 13, softmax<false>},
-    {"", "LogSoftmax", 1, softmaxCoerced<true>}, {"", "LogSoftmax", 13, softmax<true>},
-    {"", "LayerNormalization", 1, layerNorm}, // onnxruntime writes it at any opset
-    {"", "RMSNormalization", 23, rmsNorm},       {"", "SimplifiedLayerNormalization", 1, rmsNorm},
-};
+/// RMSNormalization-23, and ORT's SimplifiedLayerNormalization (default domain, not in the ONNX standard).
+static void importRmsNorm(Node &node) {
+  Value x = node.input(0);
+  int64_t axis = node.normalized(node.integer("axis", -1), node.rank(x));
+  if (!hasFloatStash(node))
+    return;
+  if (node.wants(1))
+    return node.unsupported("the inverse deviation as a second result");
+  node.result(node.make<RmsNormOp>(x, node.input(1), node.builder().getI64IntegerAttr(axis), epsilonAttr(node, 1e-5f)));
+}
 
-} // namespace
+/// [C] -> [C, 1, 1 ...], to broadcast over [N, C, spatial...].
+static Value perChannel(Node &node, Value vector, Value x) {
+  if (node.rank(x) <= 2)
+    return vector;
+  return node.unsqueeze(vector, axesFrom(1, node.rank(x) - 1));
+}
 
-llvm::ArrayRef<RuleRow> gaudi::import::normRules() { return rows; }
+/// InstanceNormalization-6: statistics of each (n, c) over the spatial dims = a layer norm over the dims from 2 on.
+static void importInstanceNorm(Node &node) {
+  Value x = node.input(0);
+  if (node.rank(x) < 3)
+    return node.invalid("needs rank 3 or more (found " + Twine(node.rank(x)) + ")");
+  Value normal = node.make<LayerNormOp>(x, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
+  normal = node.mul(normal, perChannel(node, node.input(1), x));
+  node.result(node.add(normal, perChannel(node, node.input(2), x)));
+}
+
+/// GroupNormalization-21: groups of channels share statistics; scale and bias are per channel (per group in -18).
+static void importGroupNorm(Node &node) {
+  Value x = node.input(0), scale = node.input(1), bias = node.input(2);
+  int64_t groups = node.integer("num_groups", 0);
+  if (groups < 1 || node.rank(x) < 2)
+    return node.invalid("needs num_groups of at least 1 and rank 2 or more");
+  if (!hasFloatStash(node))
+    return;
+  Value grouped = node.reshape(x, {0, groups, -1});
+  Value normal = node.make<LayerNormOp>(grouped, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
+  bool perGroup = node.opset < 21;
+  if (perGroup)
+    normal = node.add(node.mul(normal, node.unsqueeze(scale, {1})), node.unsqueeze(bias, {1}));
+  normal = node.reshapeTo(normal, node.shapeOf(x), /*allowZero=*/true);
+  if (!perGroup)
+    normal = node.add(node.mul(normal, perChannel(node, scale, x)), perChannel(node, bias, x));
+  node.result(normal);
+}
+
+/// BatchNormalization at inference: (x - mean) / sqrt(var + epsilon) * scale + bias, per channel.
+static void importBatchNorm(Node &node) {
+  if (node.integer("training_mode", 0))
+    return node.unsupported("training mode is not supported");
+  for (int i = 1; i < node.proto.output_size(); ++i)
+    if (node.wants(i))
+      return node.unsupported("running statistics as results");
+  Value x = node.input(0), scale = node.input(1), bias = node.input(2), mean = node.input(3), variance = node.input(4);
+  // All of one factor and one term, which fold when the parameters are constants.
+  Value inverse = node.unary(UnaryKind::rsqrt, node.add(variance, node.scalar(node.real("epsilon", 1e-5f), variance)));
+  Value factor = node.mul(scale, inverse);
+  Value term = node.sub(bias, node.mul(mean, factor));
+  node.result(node.add(node.mul(x, perChannel(node, factor, x)), perChannel(node, term, x)));
+}
+
+ArrayRef<Rule> normRules() {
+  static const Rule rules[] = {
+      {"", "LayerNormalization", 1, importLayerNorm},
+      {"", "SimplifiedLayerNormalization", 1, importRmsNorm},
+      {"", "RMSNormalization", 23, importRmsNorm},
+      {"", "InstanceNormalization", 6, importInstanceNorm},
+      {"", "GroupNormalization", 18, importGroupNorm},
+      {"", "BatchNormalization", 7, importBatchNorm},
+  };
+  return rules;
+}
+
+} // namespace gaudi::import

@@ -1,6 +1,8 @@
 //===- Codegen.cpp - kernel module -> object code -------------------------===//
 #include "lib/Target/cpu/Codegen.h"
 
+#include "lib/Target/cpu/CodegenFloats.h"
+
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -47,14 +49,13 @@ namespace {
 constexpr unsigned kMaxStackBytes = 4096; // KernelAbi.h
 
 /// The order is knowledge/cpu.md 1.1. Reductions may be reassociated (2.2x on softmax); nothing else is relaxed.
-void buildLowering(OpPassManager &pm) {
+void buildLowering(OpPassManager &pm, const Isa &isa) {
+  pm.addPass(createLegalizeFloatsPass(isa));
   pm.addNestedPass<func::FuncOp>(createConvertVectorToSCFPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true; // Debian 12's libgcc has no __truncsfbf2: bf16 is integer code (knowledge/peers.md 0)
-  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(arith::createArithExpandOpsPass());
   ConvertVectorToLLVMPassOptions vector;
   vector.reassociateFPReductions = true;
   pm.addPass(createConvertVectorToLLVMPass(vector));
@@ -197,7 +198,7 @@ Expected<std::vector<char>> cpu::compileKernel(ModuleOp module, const Isa &isa, 
 #ifdef NDEBUG
   pm.enableVerifier(false); // 65 % of the pass time
 #endif
-  buildLowering(pm);
+  buildLowering(pm, isa);
   if (failed(pm.run(module)))
     return internalError(options, "lowering failed");
 

@@ -204,6 +204,7 @@ public:
       if (std::optional<std::vector<char>> object = options.getObject(key))
         return std::move(*object);
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects(); // emitters build ops of dialects that the text does not mention
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.text, &context);
     if (!module)
       return Status::error(StatusCode::Internal, "kernel " + job.symbol + ": group does not parse back");

@@ -1,0 +1,132 @@
+//===- CodegenFloats.cpp - float operations the CPU lacks -----------------===//
+#include "lib/Target/cpu/CodegenFloats.h"
+
+#include "lib/Target/cpu/emit/VectorMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+using namespace gaudi;
+using namespace gaudi::cpu;
+
+namespace {
+
+/// The type with another element.
+Type withElement(Type type, Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.cloneWith(std::nullopt, element);
+  return element;
+}
+
+bool is16Bit(Type type) { return getElementTypeOrSelf(type).isF16() || getElementTypeOrSelf(type).isBF16(); }
+
+class Legalizer {
+public:
+  Legalizer(OpBuilder &b, Operation *op, bool hasFma, bool hasF16c) : b(b), loc(op->getLoc()), hasFma(hasFma), hasF16c(hasF16c) {}
+
+  /// The replacement of op's result, or null if it is legal.
+  Value rewrite(Operation *op) {
+    if (auto extend = dyn_cast<arith::ExtFOp>(op))
+      return this->extend(extend.getIn(), extend.getType());
+    if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+      return this->truncate(truncate.getIn(), truncate.getType());
+    if (auto fma = dyn_cast<math::FmaOp>(op); fma && !hasFma)
+      return this->fma(fma.getA(), fma.getB(), fma.getC());
+    return {};
+  }
+
+private:
+  template <typename Op, typename... Args> Value make(Args &&...args) { return Op::create(b, loc, std::forward<Args>(args)...); }
+  Value constant(Type type, int64_t v) {
+    Attribute scalar = b.getIntegerAttr(getElementTypeOrSelf(type), v);
+    if (auto vector = dyn_cast<VectorType>(type))
+      return make<arith::ConstantOp>(DenseElementsAttr::get(vector, scalar));
+    return make<arith::ConstantOp>(cast<TypedAttr>(scalar));
+  }
+
+  Value extend(Value x, Type to) {
+    Type from = getElementTypeOrSelf(x.getType());
+    bool native = from.isF16() && hasF16c && getElementTypeOrSelf(to).isF32();
+    if (!is16Bit(from) || native)
+      return {};
+    Value wide = emitToF32(b, loc, x, hasF16c);
+    return getElementTypeOrSelf(to).isF64() ? make<arith::ExtFOp>(to, wide) : wide;
+  }
+
+  Value truncate(Value x, Type to) {
+    if (!is16Bit(to))
+      return {};
+    bool fromF64 = getElementTypeOrSelf(x.getType()).isF64(), bf16 = getElementTypeOrSelf(to).isBF16();
+    if (!fromF64 && !bf16 && hasF16c)
+      return {};
+    return emitFromF32(b, loc, fromF64 ? roundToOdd(x) : x, getElementTypeOrSelf(to), hasF16c);
+  }
+
+  /// f64 -> f32, rounding inexact values to the neighbour with an odd mantissa: a second rounding to fewer bits is then
+  /// the same as one direct rounding (Boldo and Melquiond 2008).
+  Value roundToOdd(Value x) {
+    Type f32 = withElement(x.getType(), b.getF32Type()), i32 = withElement(x.getType(), b.getI32Type());
+    Value nearest = make<arith::TruncFOp>(f32, x);
+    Value back = make<arith::ExtFOp>(x.getType(), nearest);
+    Value tooBig = make<arith::CmpFOp>(arith::CmpFPredicate::OGT, make<math::AbsFOp>(back), make<math::AbsFOp>(x));
+    Value inexact = make<arith::CmpFOp>(arith::CmpFPredicate::ONE, back, x);
+    Value bits = make<arith::BitcastOp>(i32, nearest);
+    Value down = make<arith::SubIOp>(bits, make<arith::ExtUIOp>(i32, tooBig)); // toward zero
+    Value odd = make<arith::OrIOp>(down, make<arith::ExtUIOp>(i32, inexact));
+    return make<arith::BitcastOp>(f32, odd);
+  }
+
+  /// f32 in f64, where the product is exact; f64 with the exact error of the product (Dekker) added last.
+  Value fma(Value x, Value y, Value z) {
+    if (getElementTypeOrSelf(x.getType()).isF32()) {
+      Type f64 = withElement(x.getType(), b.getF64Type());
+      auto wide = [&](Value v) { return make<arith::ExtFOp>(f64, v); };
+      return make<arith::TruncFOp>(x.getType(), make<arith::AddFOp>(make<arith::MulFOp>(wide(x), wide(y)), wide(z)));
+    }
+    auto add = [&](Value p, Value q) { return make<arith::AddFOp>(p, q); };
+    auto sub = [&](Value p, Value q) { return make<arith::SubFOp>(p, q); };
+    auto mul = [&](Value p, Value q) { return make<arith::MulFOp>(p, q); };
+    Type i64 = withElement(x.getType(), b.getI64Type());
+    auto high = [&](Value v) { // upper 26 bits of the mantissa
+      return make<arith::BitcastOp>(v.getType(), make<arith::AndIOp>(make<arith::BitcastOp>(i64, v), constant(i64, ~int64_t(0x7ffffff))));
+    };
+    Value xh = high(x), xl = sub(x, xh), yh = high(y), yl = sub(y, yh);
+    Value p = mul(x, y);
+    Value e = add(sub(mul(xh, yh), p), add(add(mul(xh, yl), mul(xl, yh)), mul(xl, yl)));
+    Value s = add(p, z), t = sub(s, p);
+    Value lost = add(sub(p, sub(s, t)), sub(z, t));
+    Value exact = add(s, add(e, lost));
+    // Infinities make the error terms NaN: the plain sum is right then.
+    Value isNan = make<arith::CmpFOp>(arith::CmpFPredicate::UNO, exact, exact);
+    return make<arith::SelectOp>(isNan, s, exact);
+  }
+
+  OpBuilder &b;
+  Location loc;
+  bool hasFma, hasF16c;
+};
+
+struct LegalizeFloats : PassWrapper<LegalizeFloats, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LegalizeFloats)
+  explicit LegalizeFloats(const Isa &isa) : hasFma(has(isa, "fma")), hasF16c(has(isa, "f16c")) {}
+  static bool has(const Isa &isa, llvm::StringRef feature) { return llvm::is_contained(isa.features, feature.str()); }
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation *op) {
+      OpBuilder b(op);
+      if (Value value = Legalizer(b, op, hasFma, hasF16c).rewrite(op)) {
+        op->getResult(0).replaceAllUsesWith(value);
+        op->erase();
+      }
+    });
+  }
+
+  bool hasFma, hasF16c;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> cpu::createLegalizeFloatsPass(const Isa &isa) { return std::make_unique<LegalizeFloats>(isa); }

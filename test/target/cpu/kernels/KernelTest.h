@@ -1,0 +1,54 @@
+//===- KernelTest.h - a kernel against the reference evaluator ------------===//
+#pragma once
+
+#include "dialects/graph/Evaluate.h"
+#include "lib/Target/cpu/bench/KernelRunner.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+namespace gaudi::cpu::test {
+
+/// |actual - expected| <= absolute + relative * |expected|; NaN equals NaN, infinities must agree.
+struct Tolerance {
+  double absolute = 1e-5, relative = 1e-5;
+};
+
+/// The ISA levels that this machine can run: every test runs on all of them.
+const std::vector<Isa> &testedIsas();
+
+class KernelTest : public testing::Test {
+protected:
+  KernelTest();
+
+  mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
+  mlir::Type f32() { return mlir::Float32Type::get(&context); }
+  mlir::Type f16() { return mlir::Float16Type::get(&context); }
+  mlir::Type bf16() { return mlir::BFloat16Type::get(&context); }
+  mlir::Type i1() { return mlir::IntegerType::get(&context, 1); }
+
+  /// Values of an operand; default: uniform in [-1, 1] (bool: either).
+  using Fill = std::function<void(graph::HostTensor &)>;
+  struct Input {
+    mlir::RankedTensorType type;
+    bool constant = false;
+    Fill fill = nullptr;
+  };
+
+  /// Builds the group, compiles it for every ISA, and runs it three ways: whole, in random pieces of the grid in random
+  /// order, and in place where the plan allows it. Outputs and inputs lie at element alignment between guard bytes; the
+  /// scratch starts as NaNs. `kind`: the emitter expected to take the group.
+  void check(llvm::StringRef kind, std::vector<Input> inputs, GroupModule::Body body, Tolerance tolerance = {});
+
+  mlir::MLIRContext context;
+  std::mt19937 random{7};
+  unsigned threads = 2;
+};
+
+/// Builders of the ops that tests use.
+mlir::Value unary(mlir::OpBuilder &b, mlir::Location loc, graph::UnaryKind kind, mlir::Value x);
+mlir::Value binary(mlir::OpBuilder &b, mlir::Location loc, graph::BinaryKind kind, mlir::Value x, mlir::Value y);
+
+} // namespace gaudi::cpu::test
