@@ -64,7 +64,6 @@ public:
   Status writeStep(Weights weights, const std::string &path);
 
   CompileStats stats;
-  OwningOpRef<ModuleOp> module, frame;
 
 private:
   static const DialectRegistry &registry() {
@@ -85,7 +84,12 @@ private:
 
   const OnnxModel &model;
   const CompileOptions &options;
-  MLIRContext context;
+  MLIRContext context; // before the modules: they must go first
+
+public:
+  OwningOpRef<ModuleOp> module, frame;
+
+private:
   unsigned threads;
   cpu::Isa isa;
   cpu::BuildResult built;
