@@ -133,8 +133,8 @@ private:
 
 } // namespace
 
-LogicalResult graph::evaluateRegion(Region &region, ArrayRef<HostTensor> arguments, SmallVectorImpl<HostTensor> &results,
-                                    WeightSource *weights,
+LogicalResult graph::evaluateRegion(Region &region, ArrayRef<HostTensor> arguments,
+                                    SmallVectorImpl<HostTensor> &results, WeightSource *weights,
                                     llvm::function_ref<void(OpResult, const HostTensor &)> observe) {
   return Interpreter(weights, observe).run(region.front(), arguments, results);
 }

@@ -1,7 +1,7 @@
 //===- ShapeFolds.cpp - canonical forms of ops that move elements ---------===//
 //
-// Canonical: shapes and bounds as attributes; static squeeze, unsqueeze and transposes of unit dims as reshape; no chains
-// of reshapes or of transposes.
+// Canonical: shapes and bounds as attributes; static squeeze, unsqueeze and transposes of unit dims as reshape; no
+// chains of reshapes or of transposes.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Infer.h"
