@@ -58,7 +58,9 @@ struct PlainReshape : OpRewritePattern<ReshapeOp> {
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
     ArrayRef<int64_t> dims = dimsOf(op.getResult());
     bool isPlain = op.getShape() && *op.getShape() == dims && op.getAllowzero() == llvm::is_contained(dims, 0);
-    if (isPlain || !elementCount(dims) || !elementCount(dimsOf(op.getInput())))
+    std::optional<int64_t> count = elementCount(dims);
+    // A declared type may contradict a shape that only the run time knows: left for the run time to report.
+    if (isPlain || !count || count != elementCount(dimsOf(op.getInput())))
       return failure();
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getInput(), dims);
     return success();
