@@ -19,7 +19,8 @@ void CheckDialect::initialize() {
 }
 
 LogicalResult ExpectCloseOp::verify() {
-  auto actual = cast<RankedTensorType>(getActual().getType()), expected = cast<RankedTensorType>(getExpected().getType());
+  auto actual = cast<RankedTensorType>(getActual().getType()),
+       expected = cast<RankedTensorType>(getExpected().getType());
   if (actual.getElementType() != expected.getElementType() || failed(verifyCompatibleShape(actual, expected))) // C1
     return emitOpError("types differ: ") << actual << " vs " << expected;
   for (auto [name, value] : {std::pair("atol", getAtol()), std::pair("rtol", getRtol())})

@@ -109,7 +109,8 @@ LogicalResult run(ExpectFiniteOp op, const Observed &values) {
   if (bad == actual.floats().end())
     return success();
   int64_t at = bad - actual.floats().begin();
-  return op.emitError("value at ") << indexText(actual.shape, at) << " is " << valueText(actual, at) << ", expected a finite one";
+  return op.emitError("value at ") << indexText(actual.shape, at) << " is " << valueText(actual, at)
+                                   << ", expected a finite one";
 }
 
 LogicalResult runFunction(func::FuncOp function, graph::WeightSource *weights) {

@@ -24,14 +24,17 @@ Sizes sizesOf(ArrayRef<int64_t> q, ArrayRef<int64_t> k, ArrayRef<int64_t> v, boo
 
 } // namespace
 
-static LogicalResult checkSizes(OptionalLoc loc, ArrayRef<int64_t> k, ArrayRef<int64_t> v, bool headsFirst, const Sizes &z) {
+static LogicalResult checkSizes(OptionalLoc loc, ArrayRef<int64_t> k, ArrayRef<int64_t> v, bool headsFirst,
+                                const Sizes &z) {
   int h = headsFirst ? 1 : 2, s = headsFirst ? 2 : 1;
   struct Row {
     StringRef what;
     int64_t a, b;
   };
-  for (const Row &row : {Row{"batch of query and key", z.batch, k[0]}, {"batch of query and value", z.batch, v[0]},
-                         {"heads of key and value", z.kvHeads, v[h]}, {"length of key and value", z.keys, v[s]},
+  for (const Row &row : {Row{"batch of query and key", z.batch, k[0]},
+                         {"batch of query and value", z.batch, v[0]},
+                         {"heads of key and value", z.kvHeads, v[h]},
+                         {"length of key and value", z.keys, v[s]},
                          {"head size of query and key", z.depth, k[3]}})
     if (differ(row.a, row.b))
       return emitOptionalError(loc, row.what, " differ: ", row.a, " vs ", row.b);
@@ -41,7 +44,8 @@ static LogicalResult checkSizes(OptionalLoc loc, ArrayRef<int64_t> k, ArrayRef<i
   return success();
 }
 
-LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   auto q = tensorType(adaptor.getQuery()), k = tensorType(adaptor.getKey()), v = tensorType(adaptor.getValue());
   if (q.getRank() != 4 || k.getRank() != 4 || v.getRank() != 4)
     return emitOptionalError(loc, "query, key and value need rank 4 (found ", q.getRank(), ", ", k.getRank(), ", ",

@@ -16,7 +16,9 @@ public:
   mlir::Value reduce(ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes) {
     return create<ReduceOp>(kind, x, axes, /*keepdims=*/true);
   }
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation) { return create<TransposeOp>(x, permutation); }
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation) {
+    return create<TransposeOp>(x, permutation);
+  }
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) { return ReshapeOp::create(b, loc, x, shape); }
   mlir::Value select(mlir::Value c, mlir::Value x, mlir::Value y) { return create<SelectOp>(c, x, y); }
   mlir::Value cast(mlir::Value x, mlir::Type type) {
@@ -36,7 +38,8 @@ public:
     if (llvm::isa<mlir::FloatType>(type))
       return constant(mlir::DenseElementsAttr::get(tensor, b.getFloatAttr(type, value)));
     return constant(mlir::DenseElementsAttr::get(
-        tensor, llvm::APInt(type.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)), true, true)));
+        tensor,
+        llvm::APInt(type.getIntOrFloatBitWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)), true, true)));
   }
   mlir::Value ints(llvm::ArrayRef<int64_t> values) {
     return constant(mlir::DenseElementsAttr::get(

@@ -14,11 +14,13 @@ using namespace gaudi::graph;
 // constant, fill, range
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &results) {
   TypedAttr value = adaptor.getValue();
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || !isa<DenseElementsAttr, WeightAttr>(value))
-    return emitOptionalError(loc, "value must be dense elements or #graph.weight of a static tensor type, found ", value);
+    return emitOptionalError(loc, "value must be dense elements or #graph.weight of a static tensor type, found ",
+                             value);
   return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
@@ -32,7 +34,8 @@ LogicalResult ConstantOp::evaluate(ArrayRef<HostTensor>, SmallVectorImpl<HostTen
   return success();
 }
 
-LogicalResult FillOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult FillOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
   auto value = dyn_cast<DenseElementsAttr>(adaptor.getValue());
   if (!value || value.getNumElements() != 1)
     return emitOptionalError(loc, "value must be dense elements of one element, found ", adaptor.getValue());
@@ -83,19 +86,21 @@ static std::optional<HostTensor> constantScalar(Value value) {
   return HostTensor::fromElements(elements);
 }
 
-LogicalResult RangeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult RangeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   Type element = elementOf(adaptor.getStart());
   for (Value v : adaptor.getOperands())
     if (elementOf(v) != element || tensorType(v).getRank() != 0 || element.isInteger(1))
-      return emitOptionalError(loc, "start, limit and delta must be numbers of rank 0 and one type, found ", v.getType());
+      return emitOptionalError(loc, "start, limit and delta must be numbers of rank 0 and one type, found ",
+                               v.getType());
   std::optional<HostTensor> start = constantScalar(adaptor.getStart()), limit = constantScalar(adaptor.getLimit()),
                             delta = constantScalar(adaptor.getDelta());
   if (!start || !limit || !delta)
     return addResult(loc, {kDynamic}, element, results);
   FailureOr<int64_t> count = rangeCount(*start, *limit, *delta);
   if (failed(count))
-    return emitOptionalError(loc, "range from ", start->asDouble(0), " to ", limit->asDouble(0), " by ", delta->asDouble(0),
-                             " does not end or is too long");
+    return emitOptionalError(loc, "range from ", start->asDouble(0), " to ", limit->asDouble(0), " by ",
+                             delta->asDouble(0), " does not end or is too long");
   return addResult(loc, {*count}, element, results);
 }
 
@@ -103,8 +108,8 @@ LogicalResult RangeOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<H
   const HostTensor &start = operands[0], &delta = operands[2];
   FailureOr<int64_t> count = rangeCount(start, operands[1], delta);
   if (failed(count))
-    return emitOpError("range from ") << start.asDouble(0) << " to " << operands[1].asDouble(0) << " by " << delta.asDouble(0)
-                                      << " does not end or is too long";
+    return emitOpError("range from ") << start.asDouble(0) << " to " << operands[1].asDouble(0) << " by "
+                                      << delta.asDouble(0) << " does not end or is too long";
   FailureOr<HostTensor> out = allocate(*this, {*count}, start.elementType);
   if (failed(out))
     return failure();
@@ -121,7 +126,8 @@ LogicalResult RangeOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<H
 // trilu, cumsum
 //===----------------------------------------------------------------------===//
 
-LogicalResult TriluOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult TriluOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   auto type = tensorType(adaptor.getInput());
   if (type.getRank() < 2)
     return emitOptionalError(loc, "needs rank >= 2, found ", type.getRank());
@@ -146,7 +152,8 @@ LogicalResult TriluOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<H
   return success();
 }
 
-LogicalResult CumSumOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult CumSumOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   auto type = tensorType(adaptor.getInput());
   if (failed(checkAxis(loc, adaptor.getAxis(), type.getRank())))
     return failure();

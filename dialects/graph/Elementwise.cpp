@@ -213,11 +213,11 @@ LogicalResult BinaryOp::inferReturnTypes(MLIRContext *context, OptionalLoc loc, 
   if (lhs != rhs && kind != BinaryKind::pow) // C1
     return emitOptionalError(loc, "operand types differ (", lhs, ", ", rhs, ")");
   bool isFloat = isa<FloatType>(lhs), isBool = lhs.isInteger(1);
-  bool fits = isLogical(kind)                  ? isBool
-              : isBitwise(kind)                ? !isFloat
-              : kind == BinaryKind::mod        ? !isFloat && !isBool
-              : kind == BinaryKind::eq         ? true
-                                               : !isBool && !rhs.isInteger(1);
+  bool fits = isLogical(kind)           ? isBool
+              : isBitwise(kind)         ? !isFloat
+              : kind == BinaryKind::mod ? !isFloat && !isBool
+              : kind == BinaryKind::eq  ? true
+                                        : !isBool && !rhs.isInteger(1);
   if (!fits)
     return emitOptionalError(loc, "kind '", stringifyBinaryKind(kind), "' does not take element type ", lhs);
   Dims dims;
@@ -266,8 +266,8 @@ std::optional<double> splatValue(Value value) {
   SplatElementsAttr splat;
   if (!matchPattern(value, m_Constant(&splat)))
     return std::nullopt;
-  HostTensor t = HostTensor::fromElements(cast<ElementsAttr>(splat.resizeSplat(
-      RankedTensorType::get({}, splat.getElementType()))));
+  HostTensor t = HostTensor::fromElements(
+      cast<ElementsAttr>(splat.resizeSplat(RankedTensorType::get({}, splat.getElementType()))));
   return t.asDouble(0);
 }
 
@@ -279,7 +279,8 @@ struct DropNeutralOperand : OpRewritePattern<BinaryOp> {
     for (bool swapped : {false, true}) {
       Value x = swapped ? op.getRhs() : op.getLhs(), c = swapped ? op.getLhs() : op.getRhs();
       std::optional<double> value = splatValue(c);
-      if (value && x.getType() == op.getType() && isNeutral(op.getKind(), *value, swapped, isa<FloatType>(elementOf(x)))) {
+      if (value && x.getType() == op.getType() &&
+          isNeutral(op.getKind(), *value, swapped, isa<FloatType>(elementOf(x)))) {
         rewriter.replaceOp(op, x);
         return success();
       }
@@ -309,7 +310,8 @@ void BinaryOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 // select, cast
 //===----------------------------------------------------------------------===//
 
-LogicalResult SelectOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   Type a = elementOf(adaptor.getOnTrue()), b = elementOf(adaptor.getOnFalse());
   if (a != b)
     return emitOptionalError(loc, "operand types differ (", a, ", ", b, ")");
@@ -334,20 +336,22 @@ LogicalResult SelectOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<
     forEachElement<3>(dims,
                       {broadcastStrides(operands[0].shape, dims), broadcastStrides(operands[1].shape, dims),
                        broadcastStrides(operands[2].shape, dims)},
-                      {0, 0, 0}, [&](int64_t i, auto at) { to[i] = condition[at[0]] ? onTrue[at[1]] : onFalse[at[2]]; });
+                      {0, 0, 0},
+                      [&](int64_t i, auto at) { to[i] = condition[at[0]] ? onTrue[at[1]] : onFalse[at[2]]; });
   });
   results.push_back(std::move(*out));
   return success();
 }
 
-LogicalResult CastOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult CastOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
   if (!TensorType::isValidElementType(adaptor.getTo()))
     return emitOptionalError(loc, "cannot cast to ", adaptor.getTo());
   return addResult(loc, dimsOf(adaptor.getInput()), adaptor.getTo(), results);
 }
 
-/// The integer as a double that a later rounding to fp32 or less rounds right: what does not fit in 53 bits is truncated
-/// and its last bit set if anything was lost (round to odd), or the value would be rounded twice.
+/// The integer as a double that a later rounding to fp32 or less rounds right: what does not fit in 53 bits is
+/// truncated and its last bit set if anything was lost (round to odd), or the value would be rounded twice.
 static double toOddDouble(uint64_t magnitude) {
   int excess = 64 - 53 - static_cast<int>(llvm::countl_zero(magnitude));
   if (excess <= 0)

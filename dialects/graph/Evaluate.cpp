@@ -100,6 +100,8 @@ private:
     if (failed(compute(op, results)))
       return failure();
     for (auto [result, value] : llvm::zip_equal(op.getResults(), results)) {
+      if (failed(verifyCompatibleShape(dimsOf(result), value.shape)))
+        return op.emitOpError("result has shape ") << dimsText(value.shape) << ", declared " << dimsText(dimsOf(result));
       if (observe)
         observe(result, value);
       define(result, std::move(value));
@@ -133,8 +135,8 @@ private:
 
 } // namespace
 
-LogicalResult graph::evaluateRegion(Region &region, ArrayRef<HostTensor> arguments, SmallVectorImpl<HostTensor> &results,
-                                    WeightSource *weights,
+LogicalResult graph::evaluateRegion(Region &region, ArrayRef<HostTensor> arguments,
+                                    SmallVectorImpl<HostTensor> &results, WeightSource *weights,
                                     llvm::function_ref<void(OpResult, const HostTensor &)> observe) {
   return Interpreter(weights, observe).run(region.front(), arguments, results);
 }

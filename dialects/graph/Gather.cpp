@@ -58,13 +58,15 @@ static Dims gatheredDims(ArrayRef<int64_t> data, ArrayRef<int64_t> indices, int6
   return dims;
 }
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   auto data = tensorType(adaptor.getData());
   int64_t axis = adaptor.getAxis();
   if (failed(checkAxis(loc, axis, data.getRank())) ||
       failed(checkConstantIndices(loc, adaptor.getIndices(), data.getDimSize(axis))))
     return failure();
-  return addResult(loc, gatheredDims(data.getShape(), dimsOf(adaptor.getIndices()), axis), data.getElementType(), results);
+  return addResult(loc, gatheredDims(data.getShape(), dimsOf(adaptor.getIndices()), axis), data.getElementType(),
+                   results);
 }
 
 LogicalResult GatherOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results) {
@@ -148,12 +150,14 @@ LogicalResult GatherElementsOp::evaluate(ArrayRef<HostTensor> operands, SmallVec
 //===----------------------------------------------------------------------===//
 
 /// Result dims: those of the indices without the tuple, then what the tuple leaves of the data.
-static FailureOr<Dims> gatheredNDDims(OptionalLoc loc, ArrayRef<int64_t> data, ArrayRef<int64_t> indices, int64_t batch) {
+static FailureOr<Dims> gatheredNDDims(OptionalLoc loc, ArrayRef<int64_t> data, ArrayRef<int64_t> indices,
+                                      int64_t batch) {
   int64_t dataRank = data.size(), indexRank = indices.size();
   if (indices.empty() || indices.back() == kDynamic)
     return emitOptionalError(loc, "length of the index tuples is not known: indices are ", dimsText(indices));
   if (batch < 0 || batch >= indexRank || batch > dataRank || indices.back() > dataRank - batch)
-    return emitOptionalError(loc, "index tuples of ", indices.back(), " after ", batch, " batch dims exceed rank ", dataRank);
+    return emitOptionalError(loc, "index tuples of ", indices.back(), " after ", batch, " batch dims exceed rank ",
+                             dataRank);
   for (int64_t i = 0; i < batch; ++i)
     if (differ(data[i], indices[i]))
       return emitOptionalError(loc, "batch dim ", i, " differs: ", data[i], " vs ", indices[i]);
@@ -162,7 +166,8 @@ static FailureOr<Dims> gatheredNDDims(OptionalLoc loc, ArrayRef<int64_t> data, A
   return dims;
 }
 
-LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &results) {
   auto data = tensorType(adaptor.getData());
   FailureOr<Dims> dims = gatheredNDDims(loc, data.getShape(), dimsOf(adaptor.getIndices()), adaptor.getBatchDims());
   return failed(dims) ? failure() : addResult(loc, *dims, data.getElementType(), results);
@@ -212,7 +217,8 @@ static LogicalResult checkScatter(OptionalLoc loc, ArrayRef<int64_t> data, Array
   return emitOptionalError(loc, "updates have shape ", dimsText(updates), ", expected ", dimsText(*wanted));
 }
 
-LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   auto data = tensorType(adaptor.getData());
   if (elementOf(adaptor.getUpdates()) != data.getElementType())
     return emitOptionalError(loc, "updates have type ", elementOf(adaptor.getUpdates()), ", expected ",
@@ -231,13 +237,11 @@ LogicalResult ScatterNDOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorIm
   Dims strides = stridesOf(shape);
   int64_t length = tuples.back(), slice = product(shape.drop_front(length));
   for (int64_t t = 0, n = product(tuples.drop_back()); t < n; ++t) {
-    FailureOr<int64_t> offset =
-        tupleOffset(*this, ArrayRef(indices.ints()).slice(t * length, length), shape, strides);
+    FailureOr<int64_t> offset = tupleOffset(*this, ArrayRef(indices.ints()).slice(t * length, length), shape, strides);
     if (failed(offset))
       return failure();
-    withData(out, updates, [&](auto &to, const auto &from) {
-      std::copy_n(from.begin() + t * slice, slice, to.begin() + *offset);
-    });
+    withData(out, updates,
+             [&](auto &to, const auto &from) { std::copy_n(from.begin() + t * slice, slice, to.begin() + *offset); });
   }
   results.push_back(std::move(out));
   return success();

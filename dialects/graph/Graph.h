@@ -24,8 +24,8 @@
 
 namespace gaudi::graph {
 
-/// Shape, bound and pad operands of reshape, broadcast, slice and pad that are constant become attributes, the only form
-/// that targets see. Result types stay as they are. True if any did.
+/// Shape, bound and pad operands of reshape, broadcast, slice and pad that are constant become attributes, the only
+/// form that targets see. Result types stay as they are. True if any did.
 bool foldShapeOperands(mlir::Operation *op);
 
 } // namespace gaudi::graph

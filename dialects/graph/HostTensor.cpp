@@ -30,7 +30,7 @@ constexpr SmallFloat kHalf{10, 0x1p-14, 0x1.8p28, 0x1p16}, kBFloat{7, 0x1p-126, 
 double roundTo(double x, const SmallFloat &format) {
   double magnitude = std::fabs(x);
   if (!(magnitude <= std::numeric_limits<double>::max()))
-    return x; // NaN, infinity
+    return x;                            // NaN, infinity
   if (magnitude < format.smallestNormal) // fixed point
     return std::copysign((x + format.magic) - format.magic, x);
   int shift = 52 - format.mantissaBits;
@@ -86,7 +86,8 @@ template <typename T, typename Out, typename Fn> void readAs(ArrayRef<char> byte
   }
 }
 
-template <typename T, typename In, typename Fn> void writeAs(const std::vector<In> &in, std::vector<char> &bytes, Fn convert) {
+template <typename T, typename In, typename Fn>
+void writeAs(const std::vector<In> &in, std::vector<char> &bytes, Fn convert) {
   for (size_t i = 0; i < in.size(); ++i) {
     T v = convert(in[i]);
     std::memcpy(bytes.data() + i * sizeof(T), &v, sizeof(T));

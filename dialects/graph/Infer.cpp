@@ -82,7 +82,8 @@ LogicalResult graph::broadcastDims(OptionalLoc loc, ArrayRef<int64_t> a, ArrayRe
   return success();
 }
 
-LogicalResult graph::checkBroadcastsTo(OptionalLoc loc, StringRef what, ArrayRef<int64_t> shape, ArrayRef<int64_t> target) {
+LogicalResult graph::checkBroadcastsTo(OptionalLoc loc, StringRef what, ArrayRef<int64_t> shape,
+                                       ArrayRef<int64_t> target) {
   bool fits = shape.size() <= target.size();
   for (size_t i = 0; fits && i < shape.size(); ++i) {
     int64_t d = shape[shape.size() - 1 - i];

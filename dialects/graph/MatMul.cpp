@@ -21,7 +21,8 @@ Matrix matrixOf(ArrayRef<int64_t> dims, bool transposed) {
 
 } // namespace
 
-LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   auto lhs = tensorType(adaptor.getLhs()), rhs = tensorType(adaptor.getRhs());
   if (lhs.getElementType() != rhs.getElementType()) // C1
     return emitOptionalError(loc, "operand types differ (", lhs.getElementType(), ", ", rhs.getElementType(), ")");
@@ -29,7 +30,8 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor
     return emitOptionalError(loc, "does not take element type i1");
   if (lhs.getRank() < 2 || rhs.getRank() < 2)
     return emitOptionalError(loc, "needs rank >= 2 on both sides (found ", lhs.getRank(), ", ", rhs.getRank(), ")");
-  Matrix a = matrixOf(lhs.getShape(), adaptor.getTransposeLhs()), b = matrixOf(rhs.getShape(), adaptor.getTransposeRhs());
+  Matrix a = matrixOf(lhs.getShape(), adaptor.getTransposeLhs()),
+         b = matrixOf(rhs.getShape(), adaptor.getTransposeRhs());
   if (differ(a.cols, b.rows)) // C2
     return emitOptionalError(loc, "inner dimensions differ: ", a.cols, " vs ", b.rows);
   Dims dims;
@@ -73,7 +75,8 @@ template <typename T>
 void multiply(const T *a, int64_t aRow, int64_t aCol, const T *b, T *c, int64_t m, int64_t n, int64_t k) {
   for (int64_t j = 0; j < n; j += kColumns)
     for (int64_t i = 0; i < m; i += kRows)
-      multiplyBlock(a + i * aRow, aRow, aCol, b + j, c + i * n + j, std::min(kRows, m - i), std::min(kColumns, n - j), n, k);
+      multiplyBlock(a + i * aRow, aRow, aCol, b + j, c + i * n + j, std::min(kRows, m - i), std::min(kColumns, n - j),
+                    n, k);
 }
 
 /// In tiles, so that both sides stay in cache.
@@ -94,6 +97,8 @@ struct Product {
 };
 
 template <typename T> void multiplyBatches(const Product &p, const T *a, const T *b, T *c) {
+  if (p.k == 0) // sums of nothing; the operands are null
+    return;
   std::vector<T> flipped(p.transposeRhs ? p.k * p.n : 0);
   int64_t flippedFrom = -1; // weights are the same matrix for the whole batch: flip them once
   forEachElement<2>(p.batch, {p.aStrides, p.bStrides}, {0, 0}, [&](int64_t i, auto at) {
@@ -101,7 +106,8 @@ template <typename T> void multiplyBatches(const Product &p, const T *a, const T
     if (p.transposeRhs && flippedFrom != at[1])
       transposeInto(rhs, flipped.data(), p.n, p.k);
     flippedFrom = at[1];
-    multiply(a + at[0] * p.m * p.k, p.aRow, p.aCol, p.transposeRhs ? flipped.data() : rhs, c + i * p.m * p.n, p.m, p.n, p.k);
+    multiply(a + at[0] * p.m * p.k, p.aRow, p.aCol, p.transposeRhs ? flipped.data() : rhs, c + i * p.m * p.n, p.m, p.n,
+             p.k);
   });
 }
 
@@ -120,8 +126,15 @@ LogicalResult MatMulOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorImpl<
   FailureOr<HostTensor> out = allocate(*this, dims, lhs.elementType);
   if (failed(out))
     return failure();
-  Product p{a.rows, b.cols, a.cols, getTransposeLhs() ? 1 : a.cols, getTransposeLhs() ? a.rows : 1, getTransposeRhs(),
-            batch,  broadcastStrides(a.batch, batch), broadcastStrides(b.batch, batch)};
+  Product p{a.rows,
+            b.cols,
+            a.cols,
+            getTransposeLhs() ? 1 : a.cols,
+            getTransposeLhs() ? a.rows : 1,
+            getTransposeRhs(),
+            batch,
+            broadcastStrides(a.batch, batch),
+            broadcastStrides(b.batch, batch)};
   if (out->isFloat()) {
     multiplyBatches(p, lhs.floats().data(), rhs.floats().data(), out->floats().data());
   } else {

@@ -13,10 +13,12 @@ using namespace gaudi::graph;
 // transpose
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   ArrayRef<int64_t> input = dimsOf(adaptor.getInput()), permutation = adaptor.getPermutation();
   if (permutation.size() != input.size() || !isPermutationVector(permutation))
-    return emitOptionalError(loc, "permutation ", listText(permutation), " is no permutation of ", input.size(), " dims");
+    return emitOptionalError(loc, "permutation ", listText(permutation), " is no permutation of ", input.size(),
+                             " dims");
   return addResult(loc, applyPermutation(input, permutation), elementOf(adaptor.getInput()), results);
 }
 
@@ -38,7 +40,8 @@ LogicalResult TransposeOp::evaluate(ArrayRef<HostTensor> operands, SmallVectorIm
 // broadcast
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   Value operand = adaptor.getShapeOperand();
   if (failed(checkEither(loc, "shape", operand, adaptor.getShape().has_value())))
     return failure();
@@ -130,7 +133,8 @@ LogicalResult checkBounds(OptionalLoc loc, const Bounds &bounds, ArrayRef<int64_
 
 } // namespace
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   ArrayRef<int64_t> axes = adaptor.getAxes();
   if (failed(checkEither(loc, "starts", adaptor.getStartsOperand(), adaptor.getStarts().has_value())) ||
       failed(checkEither(loc, "ends", adaptor.getEndsOperand(), adaptor.getEnds().has_value())))
@@ -153,8 +157,8 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor 
   return addResult(loc, dims, elementOf(adaptor.getInput()), results);
 }
 
-void SliceOp::build(OpBuilder &builder, OperationState &state, Value input, ArrayRef<int64_t> starts, ArrayRef<int64_t> ends,
-                    ArrayRef<int64_t> steps, ArrayRef<int64_t> axes) {
+void SliceOp::build(OpBuilder &builder, OperationState &state, Value input, ArrayRef<int64_t> starts,
+                    ArrayRef<int64_t> ends, ArrayRef<int64_t> steps, ArrayRef<int64_t> axes) {
   auto type = tensorType(input);
   Dims dims(type.getShape());
   for (auto [i, axis] : llvm::enumerate(axes))
@@ -165,7 +169,8 @@ void SliceOp::build(OpBuilder &builder, OperationState &state, Value input, Arra
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
-  bool forwards = !getStepsOperand() && llvm::all_of(getSteps().value_or(ArrayRef<int64_t>()), [](int64_t s) { return s == 1; });
+  bool forwards =
+      !getStepsOperand() && llvm::all_of(getSteps().value_or(ArrayRef<int64_t>()), [](int64_t s) { return s == 1; });
   bool whole = getStarts() && llvm::all_of(*getStarts(), [](int64_t s) { return s == 0; }) && getEnds() &&
                llvm::all_of(*getEnds(), [](int64_t e) { return e == INT64_MAX; });
   bool isSame = getInput().getType() == getType();
@@ -220,7 +225,8 @@ static LogicalResult appendDims(OptionalLoc loc, Dims &dims, ArrayRef<int64_t> m
   return success();
 }
 
-LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   ValueRange inputs = adaptor.getInputs();
   if (inputs.empty())
     return emitOptionalError(loc, "needs at least one input");

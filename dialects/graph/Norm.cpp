@@ -13,7 +13,8 @@ using namespace gaudi::graph;
 // softmax
 //===----------------------------------------------------------------------===//
 
-LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   auto type = tensorType(adaptor.getInput());
   if (failed(checkAxis(loc, adaptor.getAxis(), type.getRank())))
     return failure();
@@ -55,7 +56,8 @@ FailureOr<SmallVector<Value>> SoftmaxOp::decompose(OpBuilder &b) {
   Value shifted = g.binary(BinaryKind::sub, x, g.reduce(ReduceKind::max, x, axis));
   Value e = g.unary(UnaryKind::exp, shifted);
   Value sum = g.reduce(ReduceKind::sum, e, axis);
-  Value y = getLog() ? g.binary(BinaryKind::sub, shifted, g.unary(UnaryKind::log, sum)) : g.binary(BinaryKind::div, e, sum);
+  Value y =
+      getLog() ? g.binary(BinaryKind::sub, shifted, g.unary(UnaryKind::log, sum)) : g.binary(BinaryKind::div, e, sum);
   return SmallVector<Value>{g.cast(y, elementOf(getResult()))};
 }
 
@@ -69,8 +71,8 @@ Cost SoftmaxOp::cost() {
 // layer_norm, rms_norm
 //===----------------------------------------------------------------------===//
 
-static LogicalResult inferNorm(OptionalLoc loc, Value input, int64_t axis, const APFloat &epsilon, Value scale, Value bias,
-                               SmallVectorImpl<Type> &results) {
+static LogicalResult inferNorm(OptionalLoc loc, Value input, int64_t axis, const APFloat &epsilon, Value scale,
+                               Value bias, SmallVectorImpl<Type> &results) {
   auto type = tensorType(input);
   if (failed(checkAxis(loc, axis, type.getRank())))
     return failure();
@@ -87,13 +89,16 @@ static LogicalResult inferNorm(OptionalLoc loc, Value input, int64_t axis, const
   return addResult(loc, type.getShape(), type.getElementType(), results);
 }
 
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(), adaptor.getBias(),
-                   results);
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
+  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(),
+                   adaptor.getBias(), results);
 }
 
-LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(), Value(), results);
+LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
+  return inferNorm(loc, adaptor.getInput(), adaptor.getAxis(), adaptor.getEpsilon(), adaptor.getScale(), Value(),
+                   results);
 }
 
 /// (x - mean) / sqrt(var + eps) * scale + bias, or without mean and bias for RMS.

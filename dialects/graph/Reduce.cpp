@@ -32,7 +32,8 @@ static int64_t lengthOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {
 // reduce
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   auto type = tensorType(adaptor.getInput());
   ArrayRef<int64_t> axes = adaptor.getAxes();
   if (axes.empty() || !llvm::is_sorted(axes) || std::adjacent_find(axes.begin(), axes.end()) != axes.end())

@@ -49,9 +49,9 @@ namespace {
 /// An ONNX shape against an input. Dims that are copied (0) or equal by construction cancel on both sides, so that
 /// [?, 128, 768] -> [0, -1, 64] is [?, 1536, 64] and an empty batch does not make -1 ambiguous.
 struct WantedShape {
-  Dims dims;               // -1 and unknown dims as kDynamic
-  Dims restIn, restOut;    // what remains of both sides after cancelling; without the -1
-  int64_t deduced = -1;    // position of the -1
+  Dims dims;            // -1 and unknown dims as kDynamic
+  Dims restIn, restOut; // what remains of both sides after cancelling; without the -1
+  int64_t deduced = -1; // position of the -1
 };
 
 FailureOr<WantedShape> readShape(OptionalLoc loc, ArrayRef<int64_t> input, ArrayRef<int64_t> wanted, bool allowzero) {
@@ -60,7 +60,8 @@ FailureOr<WantedShape> readShape(OptionalLoc loc, ArrayRef<int64_t> input, Array
   for (auto [i, d] : llvm::enumerate(wanted)) {
     bool copies = d == 0 && !allowzero;
     if (copies && i >= input.size())
-      return emitOptionalError(loc, "shape ", listText(wanted), " copies dim ", i, " of an input of rank ", input.size());
+      return emitOptionalError(loc, "shape ", listText(wanted), " copies dim ", i, " of an input of rank ",
+                               input.size());
     if (d == -1 && shape.deduced >= 0)
       return emitOptionalError(loc, "shape ", listText(wanted), " has more than one -1");
     if (d < -1 && d != kDynamic)
@@ -97,7 +98,8 @@ FailureOr<Dims> resolveShape(OptionalLoc loc, ArrayRef<int64_t> input, ArrayRef<
 
 } // namespace
 
-LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   Value operand = adaptor.getShapeOperand();
   if (failed(checkEither(loc, "shape", operand, adaptor.getShape().has_value())))
     return failure();
@@ -125,7 +127,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType() && tensorType(getInput()).hasStaticShape())
     return getInput();
   if (auto elements = dyn_cast_or_null<DenseElementsAttr>(adaptor.getInput()))
-    if (tensorType(getResult()).hasStaticShape() && elements.getNumElements() == tensorType(getResult()).getNumElements())
+    if (tensorType(getResult()).hasStaticShape() &&
+        elements.getNumElements() == tensorType(getResult()).getNumElements())
       return elements.reshape(cast<ShapedType>(getType()));
   return {};
 }
@@ -162,7 +165,8 @@ static FailureOr<Dims> squeezedDims(OptionalLoc loc, ArrayRef<int64_t> input, st
   return dims;
 }
 
-LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   FailureOr<Dims> dims = squeezedDims(loc, dimsOf(adaptor.getInput()), adaptor.getAxes());
   return failed(dims) ? failure() : addResult(loc, *dims, elementOf(adaptor.getInput()), results);
 }
@@ -189,7 +193,8 @@ static FailureOr<Dims> unsqueezedDims(OptionalLoc loc, ArrayRef<int64_t> input, 
   return dims;
 }
 
-LogicalResult UnsqueezeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult UnsqueezeOp::inferReturnTypes(MLIRContext *, OptionalLoc loc, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   FailureOr<Dims> dims = unsqueezedDims(loc, dimsOf(adaptor.getInput()), adaptor.getAxes());
   return failed(dims) ? failure() : addResult(loc, *dims, elementOf(adaptor.getInput()), results);
 }

@@ -1,7 +1,7 @@
 //===- ShapeFolds.cpp - canonical forms of ops that move elements ---------===//
 //
-// Canonical: shapes and bounds as attributes; static squeeze, unsqueeze and transposes of unit dims as reshape; no chains
-// of reshapes or of transposes.
+// Canonical: shapes and bounds as attributes; static squeeze, unsqueeze and transposes of unit dims as reshape; no
+// chains of reshapes or of transposes.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/graph/Infer.h"
@@ -58,7 +58,9 @@ struct PlainReshape : OpRewritePattern<ReshapeOp> {
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
     ArrayRef<int64_t> dims = dimsOf(op.getResult());
     bool isPlain = op.getShape() && *op.getShape() == dims && op.getAllowzero() == llvm::is_contained(dims, 0);
-    if (isPlain || !elementCount(dims) || !elementCount(dimsOf(op.getInput())))
+    std::optional<int64_t> count = elementCount(dims);
+    // A declared type may contradict a shape that only the run time knows: left for the run time to report.
+    if (isPlain || !count || count != elementCount(dimsOf(op.getInput())))
       return failure();
     rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getInput(), dims);
     return success();

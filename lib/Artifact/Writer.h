@@ -24,14 +24,14 @@ struct ArtifactParts {
   unsigned threads = 1; ///< for packing
 };
 
-/// Writes `path` through a temporary file beside it and a rename, so that nobody ever sees half an artefact. Weights are
-/// packed straight into the file with at most 16 MiB of them in memory. The same parts give the same bytes.
-/// Errors: Failed (cannot write), ResourceLimit (metadata of 64 MiB or more), InvalidInput (pack steps).
+/// Writes `path` through a temporary file beside it and a rename, so that nobody ever sees half an artefact. Weights
+/// are packed straight into the file with at most 16 MiB of them in memory. The same parts give the same bytes. Errors:
+/// Failed (cannot write), ResourceLimit (metadata of 64 MiB or more), InvalidInput (pack steps).
 Status writeArtifact(const std::string &path, const ArtifactParts &parts);
 
 /// Packs the weights into a file of their own, the same way, for OpenOptions::weightsPath. Sets program.weights_digest:
-/// an artefact written afterwards is bound to these weights. Leave the digest empty for cache entries, which serve every
-/// model of the same shape.
+/// an artefact written afterwards is bound to these weights. Leave the digest empty for cache entries, which serve
+/// every model of the same shape.
 Status writeWeights(const std::string &path, schema::ProgramT &program, const std::vector<pack::Source> &sources,
                     unsigned threads = 1);
 

@@ -157,9 +157,12 @@ std::optional<double> Node::knownScalar(Value value) {
 }
 
 SmallVector<int64_t> Node::requireInts(int i, StringRef what) {
-  auto known = knownInts(input(i));
+  Value value = input(i);
+  auto known = knownInts(value);
   if (!known && !hasFailed)
-    unsupported(what + " are computed at run time (input '" + proto.input(i) + "'); give the input shapes with --shape");
+    unsupported("'" + what + "' " +
+                (isa<BlockArgument>(value) ? "is an input of the model; it must be a constant"
+                                           : "is computed at run time; give the input shapes with --shape"));
   return known.value_or(SmallVector<int64_t>{});
 }
 
@@ -209,15 +212,26 @@ Value Node::reshape(Value x, ArrayRef<int64_t> shape) {
   return make<graph::ReshapeOp>(x, Value(), builder().getDenseI64ArrayAttr(shape), false);
 }
 
+/// The length of a shape is the rank of a result, and ranks must be known.
+bool Node::hasKnownLength(Value shape) {
+  if (!hasFailed && ShapedType::isDynamic(dim(shape, 0)))
+    unsupported("the rank of the result is not known; give the input shapes with --shape");
+  return !hasFailed;
+}
+
 Value Node::reshapeTo(Value x, Value shape, bool allowZero) {
   shape = cast(shape, builder().getI64Type());
   auto known = knownArray(shape);
+  if (!known && !hasKnownLength(shape))
+    return {};
   return make<graph::ReshapeOp>(x, known ? Value() : shape, known, allowZero);
 }
 
 Value Node::broadcastTo(Value x, Value shape) {
   shape = cast(shape, builder().getI64Type());
   auto known = knownArray(shape);
+  if (!known && !hasKnownLength(shape))
+    return {};
   return make<graph::BroadcastOp>(x, known ? Value() : shape, known);
 }
 

@@ -135,6 +135,7 @@ private:
       return failInference();
     return create(state, types);
   }
+  bool hasKnownLength(mlir::Value shape);
   mlir::Value failInference();
   mlir::Value create(mlir::OperationState &state, mlir::TypeRange types);
   mlir::Type placeholderType();

@@ -18,10 +18,10 @@ std::string report(const Problem &problem, const Plan &plan) {
   Bytes sum = 0;
   for (size_t i = 0; i < problem.buffers.size(); ++i)
     sum += plan.storage[i] == i ? problem.buffers[i].size : 0;
-  std::string out = cat("peak         ", plan.peak, " bytes (", formatBytes(plan.peak), ")\n",
-                        "lower bound  ", plan.lowerBound, " bytes (", formatBytes(plan.lowerBound), "), ratio ",
-                        ratioText(plan.ratio()), "\n", "buffers      ", problem.buffers.size(), ", ", formatBytes(sum),
-                        " without reuse\n", "live at peak (step ", plan.peakStep, "):\n");
+  std::string out = cat("peak         ", plan.peak, " bytes (", formatBytes(plan.peak), ")\n", "lower bound  ",
+                        plan.lowerBound, " bytes (", formatBytes(plan.lowerBound), "), ratio ", ratioText(plan.ratio()),
+                        "\n", "buffers      ", problem.buffers.size(), ", ", formatBytes(sum), " without reuse\n",
+                        "live at peak (step ", plan.peakStep, "):\n");
   constexpr size_t maxRows = 20;
   for (size_t i = 0; i < plan.liveAtPeak.size() && i < maxRows; ++i) {
     const Buffer &buffer = problem.buffers[plan.liveAtPeak[i]];

@@ -1,8 +1,8 @@
 //===- Search.cpp - exact placement by branch and bound -------------------===//
 //
 // After MiniMalloc (Moffitt, ASPLOS 2023), simplified. Any solution can be pushed down until each block lies on the
-// floor or on another block, and read off from below: so it is enough to place blocks in order of rising offset, each at
-// the lowest offset that the blocks below it leave. Depth-first over "which block comes next", with three cuts:
+// floor or on another block, and read off from below: so it is enough to place blocks in order of rising offset, each
+// at the lowest offset that the blocks below it leave. Depth-first over "which block comes next", with three cuts:
 //   monotone    a block whose lowest offset lies under the last placed one must wait until something lifts it;
 //   dominance   a block that starts above the end of another candidate can as well come later;
 //   sections    in each piece of time, floor (at least the last offset) + what is still to come must fit the capacity.

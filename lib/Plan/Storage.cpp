@@ -31,16 +31,18 @@ Status checkBuffer(const Problem &problem, BufferId id) {
     return invalid(problem, id, cat("alias of unknown buffer ", buffer.aliasOf));
   const Buffer &target = problem.buffers[buffer.aliasOf];
   if (!insideRange(buffer.aliasOffset, buffer.size, target.size))
-    return invalid(problem, id, cat("alias of bytes [", buffer.aliasOffset, ", +", buffer.size, ") of '", target.name,
-                                    "', which has ", target.size));
+    return invalid(problem, id,
+                   cat("alias of bytes [", buffer.aliasOffset, ", +", buffer.size, ") of '", target.name,
+                       "', which has ", target.size));
   return {};
 }
 
 /// Mutable sharing groups: every buffer belongs to the group of one root, at some offset of it.
 class Groups {
 public:
-  explicit Groups(const Problem &problem) : problem(problem), rootOf(problem.buffers.size()),
-                                            offsetOf(problem.buffers.size()), members(problem.buffers.size()) {}
+  explicit Groups(const Problem &problem)
+      : problem(problem), rootOf(problem.buffers.size()), offsetOf(problem.buffers.size()),
+        members(problem.buffers.size()) {}
 
   Status resolveAliases();
   /// Lets `taker` live in the storage of `candidate` if nobody else still needs it.

@@ -86,8 +86,8 @@ Status validate(const Problem &problem, const Plan &plan) {
     for (size_t j = i + 1; j < places.size() && places[j].first < a.last; ++j) {
       const Place &b = places[j];
       if (a.begin < b.end && b.begin < a.end && !mayOverlap(problem, plan, a.id, b.id))
-        return wrong(problem, a.id, cat("overlaps buffer ", b.id, " '", problem.buffers[b.id].name, "' at step ",
-                                        b.first));
+        return wrong(problem, a.id,
+                     cat("overlaps buffer ", b.id, " '", problem.buffers[b.id].name, "' at step ", b.first));
     }
   }
   return {};

@@ -123,11 +123,10 @@ std::optional<std::vector<bool>> allowedPositions(const MaskTerm &term) {
   return allowed;
 }
 
-/// Exactly the lower triangle, at either alignment. Row 0 always sees a key, so a finite fill means the same as -inf.
+/// Exactly the lower triangle, at either alignment, in every batch and head the constant spells out. Row 0 always sees a key, so a finite fill means the same as -inf.
 bool isCausal(const MaskTerm &term, ArrayRef<int64_t> scores, bool &bottomRight) {
   int64_t queries = scores[2], keys = scores[3];
-  if (tensorType(term.value).getNumElements() != queries * keys || dimsOf(term.value).take_back(2) != scores.take_back(2) ||
-      queries * keys == 1)
+  if (dimsOf(term.value).take_back(2) != scores.take_back(2) || queries * keys <= 1)
     return false;
   std::optional<std::vector<bool>> allowed = allowedPositions(term);
   if (!allowed)
@@ -135,9 +134,10 @@ bool isCausal(const MaskTerm &term, ArrayRef<int64_t> scores, bool &bottomRight)
   for (bool bottom : {false, true}) {
     int64_t shift = bottom ? keys - queries : 0;
     bool matches = shift >= 0;
-    for (int64_t i = 0; matches && i < queries; ++i)
-      for (int64_t j = 0; matches && j < keys; ++j)
-        matches = (*allowed)[i * keys + j] == (j <= i + shift);
+    for (int64_t at = 0, n = allowed->size(); matches && at < n; ++at) {
+      int64_t i = at / keys % queries, j = at % keys;
+      matches = (*allowed)[at] == (j <= i + shift);
+    }
     if (matches) {
       bottomRight = bottom;
       return true;

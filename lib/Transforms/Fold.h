@@ -31,4 +31,7 @@ mlir::DenseElementsAttr compactElements(const graph::HostTensor &tensor);
 /// Rules on weight references: they change type, offset or the flags of a matmul, never bytes.
 void addWeightPatterns(mlir::RewritePatternSet &patterns);
 
+/// Gathers by constant indices that are slices or views.
+void addConstantGatherPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace gaudi::transforms

@@ -3,8 +3,6 @@
 // Weight bytes are never read here: a rule changes the reference's type or offset, or the flags of its only consumer.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/graph/Build.h"
-#include "dialects/graph/Evaluate.h"
 #include "lib/Transforms/Fold.h"
 #include "lib/Transforms/Match.h"
 
@@ -19,13 +17,10 @@ WeightAttr weightOf(Value value) {
   return constant ? constant.getWeight() : WeightAttr();
 }
 
-/// `count` rows of a weight from row `first`, as a reference of another type.
-Value weightRows(PatternRewriter &rewriter, Operation *op, WeightAttr weight, int64_t first, RankedTensorType type) {
-  auto whole = cast<RankedTensorType>(weight.getType());
-  uint64_t rowBytes = whole.getDimSize(0) ? weight.getLength() / whole.getDimSize(0) : 0;
-  auto slice = WeightAttr::get(op->getContext(), type, weight.getName(), weight.getFile(),
-                               weight.getOffset() + first * rowBytes, byteSize(type));
-  return ConstantOp::create(rewriter, op->getLoc(), slice);
+/// The same bytes, or a part of them, as another type.
+WeightAttr viewOf(WeightAttr weight, uint64_t skipBytes, RankedTensorType type) {
+  return WeightAttr::get(weight.getContext(), type, weight.getName(), weight.getFile(), weight.getOffset() + skipBytes,
+                         byteSize(type));
 }
 
 struct ReshapeWeight : OpRewritePattern<ReshapeOp> {
@@ -35,7 +30,7 @@ struct ReshapeWeight : OpRewritePattern<ReshapeOp> {
     auto type = tensorType(op.getResult());
     if (!weight || !type.hasStaticShape() || byteSize(type) != weight.getLength())
       return failure();
-    rewriter.replaceOp(op, weightRows(rewriter, op, weight, 0, type));
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, viewOf(weight, 0, type));
     return success();
   }
 };
@@ -56,54 +51,7 @@ struct SliceWeight : OpRewritePattern<SliceOp> {
       return failure();
     int64_t start = (*op.getStarts())[0], dim = whole[axes[0]];
     start = std::clamp<int64_t>(start < 0 ? start + dim : start, 0, dim);
-    uint64_t rowBytes = weight.getLength() / dim;
-    auto slice = WeightAttr::get(op.getContext(), type, weight.getName(), weight.getFile(),
-                                 weight.getOffset() + start * rowBytes, byteSize(type));
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, slice);
-    return success();
-  }
-};
-
-/// Leading dims along which a constant repeats itself shrink to 1: position or type ids expanded over the batch.
-HostTensor dropRepeats(HostTensor ids) {
-  for (size_t axis = 0; axis < ids.shape.size(); ++axis) {
-    int64_t dim = ids.shape[axis], inner = ids.elementCount() / std::max<int64_t>(dim, 1);
-    ArrayRef<int64_t> values(ids.ints());
-    bool repeats = llvm::all_of(llvm::seq<int64_t>(1, dim), [&](int64_t i) {
-      return values.slice(i * inner, inner) == values.take_front(inner);
-    });
-    if (!repeats || dim == 0)
-      break;
-    ids.ints().resize(inner);
-    ids.shape[axis] = 1;
-  }
-  return ids;
-}
-
-/// Gather of consecutive rows by a constant index is a slice of the reference (the position table).
-struct GatherWeightRows : OpRewritePattern<GatherOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
-    WeightAttr weight = weightOf(op.getData());
-    std::optional<HostTensor> constant = constantValue(op.getIndices());
-    auto type = tensorType(op.getResult());
-    if (!weight || !constant || op.getAxis() != 0 || !type.hasStaticShape() || type.getNumElements() == 0)
-      return failure();
-    HostTensor ids = dropRepeats(std::move(*constant));
-    ArrayRef<int64_t> values(ids.ints());
-    int64_t rows = dimsOf(op.getData())[0], first = values[0] < 0 ? values[0] + rows : values[0];
-    for (auto [i, id] : llvm::enumerate(values))
-      if ((id < 0 ? id + rows : id) != first + static_cast<int64_t>(i))
-        return failure();
-    if (first < 0 || first + static_cast<int64_t>(values.size()) > rows)
-      return failure(); // out of range: left for the verifier of values to report
-    SmallVector<int64_t> dims(ids.shape);
-    llvm::append_range(dims, dimsOf(op.getData()).drop_front());
-    Value slice = weightRows(rewriter, op, weight, first, type.clone(dims));
-    if (slice.getType() == type)
-      rewriter.replaceOp(op, slice);
-    else
-      rewriter.replaceOpWithNewOp<BroadcastOp>(op, slice, type.getShape());
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, viewOf(weight, start * (weight.getLength() / dim), type));
     return success();
   }
 };
@@ -111,7 +59,7 @@ struct GatherWeightRows : OpRewritePattern<GatherOp> {
 } // namespace
 
 void addWeightPatterns(RewritePatternSet &patterns) {
-  patterns.add<ReshapeWeight, SliceWeight, GatherWeightRows>(patterns.getContext());
+  patterns.add<ReshapeWeight, SliceWeight>(patterns.getContext());
 }
 
 } // namespace gaudi::transforms

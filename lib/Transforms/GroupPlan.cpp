@@ -19,10 +19,8 @@ int GroupPlan::create(StringRef kind, Operation *op) {
   return clusters.size() - 1;
 }
 
-bool GroupPlan::tryAdd(int index, Operation *op) { return tryMerge(index, op); }
-
-bool GroupPlan::tryMerge(ArrayRef<int> indices, Operation *op) {
-  SmallVector<Operation *> members{op};
+bool GroupPlan::tryMerge(ArrayRef<int> indices, ArrayRef<Operation *> ops) {
+  SmallVector<Operation *> members(ops);
   for (int index : indices)
     llvm::append_range(members, clusters[index].ops);
   if (!isConvex(members))

@@ -24,10 +24,10 @@ public:
   const Cluster &cluster(int index) const { return clusters[index]; }
 
   int create(llvm::StringRef kind, mlir::Operation *op);
-  /// Adds a free op, unless a path leaves the cluster and comes back through it.
-  bool tryAdd(int cluster, mlir::Operation *op);
-  /// Merges the clusters and the free op into the first of them under the same condition.
-  bool tryMerge(llvm::ArrayRef<int> indices, mlir::Operation *op);
+  /// Adds free ops, unless a path would leave the cluster and come back.
+  bool tryAdd(int cluster, llvm::ArrayRef<mlir::Operation *> ops) { return tryMerge(cluster, ops); }
+  /// Merges the clusters and the free ops into the first of them under the same condition.
+  bool tryMerge(llvm::ArrayRef<int> indices, llvm::ArrayRef<mlir::Operation *> ops);
 
   /// Every op without the terminator, clusters contracted, in dependency order and otherwise in block order: each entry
   /// holds one free op or all ops of a cluster.

@@ -39,18 +39,49 @@ static bool fitsEpilogue(Value operand, ArrayRef<int64_t> whole) {
   return dims.back() == whole.back() && llvm::all_of(dims.drop_back(), [](int64_t d) { return d == 1; });
 }
 
+/// Elementwise in fp32 registers over the whole result.
+static bool canFollow(Operation *op, ArrayRef<int64_t> whole, const GroupPlan &plan) {
+  if (!isElementwise(op) || !plan.isFree(op) || dimsOf(op->getResult(0)) != whole)
+    return false;
+  auto isComputed = [](Type t) { return t.isF32() || t.isF16() || t.isBF16(); };
+  return isComputed(elementOf(op->getResult(0))) && llvm::all_of(op->getOperands(), [&](Value v) {
+           return fitsEpilogue(v, whole) && (isComputed(elementOf(v)) || elementOf(v).isInteger(1));
+         });
+}
+
+/// The ops after `value` up to the first whose result is all that is still needed: one op in a chain, three in
+/// x * sigmoid(c * x). Empty if there is none within reach.
+static SmallVector<Operation *> nextStep(Value value, ArrayRef<int64_t> whole, const GroupPlan &plan) {
+  constexpr size_t reach = 8; // longest diamond known: tanh-GELU that was not recomposed
+  llvm::SetVector<Operation *> step;
+  SmallVector<Value> open{value}; // results with users that are not in the step yet
+  auto isOpen = [&](Value v) { return llvm::any_of(v.getUsers(), [&](Operation *user) { return !step.contains(user); }); };
+  while (step.size() < reach) {
+    Operation *next = nullptr;
+    for (Value v : open)
+      for (Operation *user : v.getUsers())
+        if (!step.contains(user) && user->getBlock() == value.getParentBlock() && (!next || user->isBeforeInBlock(next)))
+          next = user;
+    if (!next || !canFollow(next, whole, plan))
+      return {};
+    step.insert(next);
+    open.push_back(next->getResult(0));
+    llvm::erase_if(open, [&](Value v) { return v != next->getResult(0) && !isOpen(v); });
+    if (open.size() == 1)
+      return step.takeVector();
+  }
+  return {};
+}
+
 static void growEpilogue(MatMulOp product, GroupPlan &plan) {
   auto weight = product.getRhs().getDefiningOp<ConstantOp>();
   int cluster = plan.create(weight && rankOf(product.getRhs()) == 2 ? "matmul" : "batch_matmul", product);
   Value value = product.getResult();
-  ArrayRef<int64_t> whole = dimsOf(value);
   while (plan.cluster(cluster).ops.size() < kMaxOps) {
-    Operation *user = onlyUser(value);
-    if (!isElementwise(user) || !plan.isFree(user) || dimsOf(user->getResult(0)) != whole)
+    SmallVector<Operation *> step = nextStep(value, dimsOf(product.getResult()), plan);
+    if (step.empty() || !plan.tryAdd(cluster, step))
       return;
-    if (!llvm::all_of(user->getOperands(), [&](Value v) { return fitsEpilogue(v, whole); }) || !plan.tryAdd(cluster, user))
-      return;
-    value = user->getResult(0);
+    value = step.back()->getResult(0);
   }
 }
 

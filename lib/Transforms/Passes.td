@@ -66,6 +66,10 @@ def FormGroups : GraphPass<"form-groups"> {
     operands, but scalars and splats of at most 16 elements are cloned into the body. Reshapes stay outside as views. }];
 }
 
+def PrintGroups : Pass<"print-groups", "::mlir::ModuleOp"> {
+  let summary = "print how many groups of each kind there are, and how many different kernels they need";
+}
+
 def VerifyStage : GraphPass<"verify-stage"> {
   let summary = "check which ops may appear at a stage: graph, static or grouped";
   let options = [Option<"stage", "stage", "std::string", "\"graph\"", "graph | static | grouped">];

@@ -54,9 +54,9 @@ Expected<MappedFile> MappedFile::open(const std::string &path, const OpenRules &
     return file; // mmap refuses length 0; an empty file is a valid empty span
   void *address = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_SHARED, fd.get(), 0);
   if (address == MAP_FAILED)
-    return Status::error(StatusCode::ResourceLimit,
-                         cat(path, ": cannot map ", formatBytes(static_cast<uint64_t>(info.st_size)), ": ",
-                             std::strerror(errno)));
+    return Status::error(
+        StatusCode::ResourceLimit,
+        cat(path, ": cannot map ", formatBytes(static_cast<uint64_t>(info.st_size)), ": ", std::strerror(errno)));
   file.data = static_cast<const std::byte *>(address);
   file.sizeBytes = static_cast<size_t>(info.st_size);
   return file;

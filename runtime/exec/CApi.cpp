@@ -1,10 +1,11 @@
 //===- CApi.cpp - C API of the runtime ------------------------------------===//
-#include "gaudi/gaudi.h"
 #include "gaudi/Runtime.h"
+#include "gaudi/gaudi.h"
 
 using namespace gaudi;
 
-static_assert(sizeof(gaudi_tensor) == sizeof(TensorView) && offsetof(gaudi_tensor, data) == offsetof(TensorView, data) &&
+static_assert(sizeof(gaudi_tensor) == sizeof(TensorView) &&
+                  offsetof(gaudi_tensor, data) == offsetof(TensorView, data) &&
                   offsetof(gaudi_tensor, size_bytes) == offsetof(TensorView, sizeBytes),
               "gaudi_run passes the caller's array on without copying it");
 static_assert(GAUDI_BAD_ARTIFACT == int(StatusCode::BadArtifact) && GAUDI_USAGE == int(StatusCode::Usage) &&

@@ -98,8 +98,7 @@ static Status checkLayout(const Container &c, std::span<const std::byte> file) {
       return bad(cat("segment table invalid: bytes at ", ranges[i].begin, " are used twice"));
     uint64_t gap = ranges[i].begin - ranges[i - 1].end;
     auto bytes = file.subspan(ranges[i - 1].end, std::min(gap, kSegmentAlign));
-    if (gap >= kSegmentAlign ||
-        std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; }))
+    if (gap >= kSegmentAlign || std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; }))
       return bad(cat("segment table invalid: bytes at ", ranges[i - 1].end, " belong to nothing"));
   }
   return {};

@@ -58,7 +58,9 @@ struct Container {
   std::span<const std::byte> file;
 
   const Segment *find(SegmentKind kind) const;
-  std::span<const std::byte> bytes(const Segment &segment) const { return file.subspan(segment.offset, segment.storedSize); }
+  std::span<const std::byte> bytes(const Segment &segment) const {
+    return file.subspan(segment.offset, segment.storedSize);
+  }
 };
 
 /// Errors: BadArtifact, in the words of knowledge/runtime.md 6.3 rows 37-40.

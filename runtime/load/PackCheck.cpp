@@ -92,7 +92,8 @@ Status checkDisjoint(const schema::PackStep &before, const schema::PackStep &aft
                     before.dst_offset() == after.dst_offset() && before.dst_size() == after.dst_size() &&
                     before.dst_dtype() == after.dst_dtype() && before.panel() == after.panel() &&
                     before.rows() == after.rows() && before.total_cols() == after.total_cols();
-  uint64_t columnsEnd = before.col_offset() + ceilDiv(before.cols(), before.panel() ? before.panel() : 1) * before.panel();
+  uint64_t columnsEnd =
+      before.col_offset() + ceilDiv(before.cols(), before.panel() ? before.panel() : 1) * before.panel();
   if (sameTensor && columnsEnd <= after.col_offset())
     return {};
   return bad(cat("destination [", after.dst_offset(), ", +", after.dst_size(), ") overlaps another step"));

@@ -31,8 +31,8 @@ Expected<Source> resolve(const Range &range, std::span<const std::span<const std
   if (!checkedElementCount(range.shape, elements) || !checkedMul(elements, sizeOf(dtype), bytes))
     return bad("element count overflows");
   if (bytes != range.length)
-    return bad(cat("has ", range.length, " bytes, shape [", join(range.shape, ","), "] ", nameOf(dtype), " needs ",
-                   bytes));
+    return bad(
+        cat("has ", range.length, " bytes, shape [", join(range.shape, ","), "] ", nameOf(dtype), " needs ", bytes));
   return Source{dtype, file.subspan(range.offset, range.length)};
 }
 
@@ -42,8 +42,8 @@ Expected<std::vector<Source>> sourcesFrom(const schema::ProgramT &program,
                                           std::span<const std::span<const std::byte>> files) {
   std::vector<Source> result;
   for (const auto &source : program.sources) {
-    Expected<Source> resolved = resolve(
-        {source->name, source->dtype, source->shape, source->file, source->offset, source->length}, files);
+    Expected<Source> resolved =
+        resolve({source->name, source->dtype, source->shape, source->file, source->offset, source->length}, files);
     if (!resolved.ok())
       return resolved.takeStatus();
     result.push_back(*resolved);

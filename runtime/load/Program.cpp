@@ -61,7 +61,8 @@ private:
                              std::vector<uint64_t> &bytes) {
     std::vector<std::string_view> names;
     for (const schema::TensorInfo *info : infos) {
-      if (!info->name() || !info->shape() || !aligned(info->shape()) || info->dtype() > static_cast<uint8_t>(DType::Bool))
+      if (!info->name() || !info->shape() || !aligned(info->shape()) ||
+          info->dtype() > static_cast<uint8_t>(DType::Bool))
         return bad(cat("an ", what, " of the signature is incomplete"));
       uint64_t size;
       if (!checkedElementCount({info->shape()->data(), info->shape()->size()}, size) ||
@@ -170,8 +171,7 @@ Status checkSegments(const schema::Program &program, const gdx::Container &conta
   };
   if (sizeOfSegment(gdx::SegmentKind::RoData) != program.rodata_size())
     return bad("rodata segment has the wrong size");
-  if (container.find(gdx::SegmentKind::Weights) &&
-      sizeOfSegment(gdx::SegmentKind::Weights) != program.weights_size())
+  if (container.find(gdx::SegmentKind::Weights) && sizeOfSegment(gdx::SegmentKind::Weights) != program.weights_size())
     return bad("weights segment has the wrong size");
   if (program.kernels()->size() && !container.find(gdx::SegmentKind::Code))
     return bad("there are kernels but no code");

@@ -1,8 +1,8 @@
 //===- WeightPack.h - model weights -> kernels' layout ----------*- C++ -*-===//
 //
 // Executes the PackStep list of a program: copies, conversions and panel packing from the model's files to the packed
-// weights that kernels read. Works in units of at most 1 MiB, so any size streams through bounded memory and all threads
-// share the work. The layouts are described in runtime/schema/plan.fbs.
+// weights that kernels read. Works in units of at most 1 MiB, so any size streams through bounded memory and all
+// threads share the work. The layouts are described in runtime/schema/plan.fbs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -18,7 +18,8 @@ Expected<Slab> Slab::create(uint64_t sizeBytes) {
     return slab;
   void *p = mmap(nullptr, sizeBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED)
-    return Status::error(StatusCode::ResourceLimit, cat("slab: no room for ", formatBytes(sizeBytes), " of working memory"),
+    return Status::error(StatusCode::ResourceLimit,
+                         cat("slab: no room for ", formatBytes(sizeBytes), " of working memory"),
                          "use a smaller batch or sequence length, or free memory");
   constexpr uint64_t worthHugePages = 8 << 20;
   if (sizeBytes >= worthHugePages)

@@ -1,7 +1,7 @@
 //===- PlanPropertyTest.cpp - the planner on thousands of random problems -===//
 //
-// The oracle is a byte map: every step is simulated on a small slab, each byte remembers which value it holds, and every
-// buffer must still hold its own value when it is read. It shares nothing with the solver or the validator.
+// The oracle is a byte map: every step is simulated on a small slab, each byte remembers which value it holds, and
+// every buffer must still hold its own value when it is read. It shares nothing with the solver or the validator.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Plan/Plan.h"

@@ -130,8 +130,8 @@ TEST(Plan, SmallResultDoesNotHoldALargeBlock) {
 
 TEST(Plan, SearchFindsWhatFirstFitMisses) {
   // minimalloc's example input (README): lower bound 12 is reachable.
-  Problem problem{{make("b1", 4, 0, 3), make("b2", 4, 3, 9), make("b3", 4, 0, 9), make("b4", 4, 9, 21),
-                   make("b5", 4, 0, 21)}};
+  Problem problem{
+      {make("b1", 4, 0, 3), make("b2", 4, 3, 9), make("b3", 4, 0, 9), make("b4", 4, 9, 21), make("b5", 4, 0, 21)}};
   EXPECT_EQ(solved(problem).peak, 12u);
 }
 

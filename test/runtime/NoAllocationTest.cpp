@@ -45,7 +45,9 @@ TEST(NoAllocation, RunAllocatesNothing) {
   long made = allocations - before;
   EXPECT_TRUE(ok);
   EXPECT_EQ(made, 0);
-  { std::vector<int> proof(1); }
+  {
+    std::vector<int> proof(1);
+  }
   auto *volatile escape = new int;
   delete escape;
   EXPECT_GT(allocations - before, 0) << "the counter does not count";

@@ -42,8 +42,9 @@ static std::unique_ptr<schema::EntryT> makeEntry() {
   addTensor(entry->inputs, "x", DType::F32, {rows, k});
   addTensor(entry->inputs, "ids", DType::I64, {rows});
   addTensor(entry->outputs, "y", DType::F32, {rows, n});
-  entry->buffers = {{Place::Input, 0, 0, rows * k * 4}, {Place::Weights, 0, 64, k * n * 4}, {Place::RoData, 0, 0, n * 4},
-                    {Place::Slab, 0, 128, rows * n * 4}, {Place::Input, 1, 0, rows * 8},    {Place::Output, 0, 0, rows * n * 4}};
+  entry->buffers = {{Place::Input, 0, 0, rows * k * 4}, {Place::Weights, 0, 64, k * n * 4},
+                    {Place::RoData, 0, 0, n * 4},       {Place::Slab, 0, 128, rows * n * 4},
+                    {Place::Input, 1, 0, rows * 8},     {Place::Output, 0, 0, rows * n * 4}};
   entry->args = {0, 1, 2, 3, 4, 3, 5};
   entry->launches = {{0, 0, 4, 0, n / panel, 1}, {1, 4, 3, 1, rows, 1}};
   entry->memory = std::make_unique<schema::MemoryPlanT>();

@@ -20,9 +20,7 @@ struct TestArtifact {
   std::vector<float> weights; ///< W, row-major
   std::vector<pack::Source> sources;
 
-  ArtifactParts parts(bool embedWeights = true) {
-    return {&program, code, rodata, embedWeights ? &sources : nullptr};
-  }
+  ArtifactParts parts(bool embedWeights = true) { return {&program, code, rodata, embedWeights ? &sources : nullptr}; }
 };
 
 TestArtifact makeTestArtifact();

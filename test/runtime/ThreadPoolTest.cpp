@@ -1,6 +1,6 @@
 //===- ThreadPoolTest.cpp - every task exactly once -----------------------===//
-#include "runtime/base/Clock.h"
 #include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/base/Clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- WeightPackTest.cpp - packing against a naive reference -------------===//
+#include "runtime/load/WeightPack.h"
 #include "runtime/base/Clock.h"
 #include "runtime/load/Convert.h"
-#include "runtime/load/WeightPack.h"
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ uint8_t raw(DType dtype) { return static_cast<uint8_t>(dtype); }
 PackStep makeStep(PackKind kind, DType from, DType to, uint32_t source, uint32_t panel, uint32_t colOffset,
                   uint32_t totalCols, uint64_t rows, uint64_t cols, uint64_t pitch, uint64_t offset) {
   uint64_t columns = kind == PackKind::Copy ? cols : (totalCols + panel - 1) / panel * panel;
-  return {kind, raw(from), raw(to), source, panel, colOffset, totalCols, rows, cols, pitch, offset,
-          rows * columns * sizeOf(to)};
+  return {kind,      raw(from), raw(to), source, panel,  colOffset,
+          totalCols, rows,      cols,    pitch,  offset, rows * columns * sizeOf(to)};
 }
 
 Bytes randomFloats(Random &random, size_t count) {
@@ -264,10 +264,10 @@ TEST(WeightPackSpeed, PanelsPerThread) {
     PackKind kind;
     DType to;
   };
-  for (Case test : {Case{"copy", PackKind::Copy, DType::F32}, Case{"panels f32", PackKind::Panels, DType::F32},
-                    Case{"panelsT f32", PackKind::PanelsT, DType::F32}, Case{"panels bf16", PackKind::Panels, DType::BF16},
-                    Case{"panelsT bf16", PackKind::PanelsT, DType::BF16},
-                    Case{"panelsT f16", PackKind::PanelsT, DType::F16}}) {
+  for (Case test :
+       {Case{"copy", PackKind::Copy, DType::F32}, Case{"panels f32", PackKind::Panels, DType::F32},
+        Case{"panelsT f32", PackKind::PanelsT, DType::F32}, Case{"panels bf16", PackKind::Panels, DType::BF16},
+        Case{"panelsT bf16", PackKind::PanelsT, DType::BF16}, Case{"panelsT f16", PackKind::PanelsT, DType::F16}}) {
     PackStep step = makeStep(test.kind, DType::F32, test.to, 0, 24, 0, static_cast<uint32_t>(n), k, n,
                              test.kind == PackKind::PanelsT ? k : n, 0);
     Expected<Packer> packer = Packer::create({&step, 1}, {{DType::F32, data}}, step.dst_size());

@@ -87,3 +87,31 @@ func.func @slice_of_weight_columns() -> tensor<7x2xf32> {
   %r = graph.slice %w {starts = array<i64: 1>, ends = array<i64: 3>, steps = array<i64: 1>, axes = array<i64: 1>} : tensor<7x5xf32> -> tensor<7x2xf32>
   return %r : tensor<7x2xf32>
 }
+
+// x[:, -1]
+// CHECK-LABEL: func.func @gather_of_one_index
+func.func @gather_of_one_index(%x: tensor<2x3x5xf32>) -> tensor<2x5xf32> {
+  %i = graph.constant dense<-1> : tensor<i64>
+  // CHECK: %[[S:.*]] = graph.slice %arg0 {axes = array<i64: 1>, ends = array<i64: 3>, starts = array<i64: 2>
+  // CHECK: graph.reshape %[[S]] {shape = array<i64: 2, 5>}
+  %r = graph.gather %x, %i {axis = 1 : i64} : tensor<2x3x5xf32>, tensor<i64> -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
+}
+
+// Masks of transformers >= 4.53: every element, in order.
+// CHECK-LABEL: func.func @gather_nd_of_everything
+func.func @gather_nd_of_everything(%x: tensor<2x3xi1>) -> tensor<2x1x3xi1> {
+  %i = graph.constant dense<[[[[0, 0], [0, 1], [0, 2]]], [[[1, 0], [1, 1], [1, 2]]]]> : tensor<2x1x3x2xi64>
+  // CHECK: graph.reshape %arg0 {shape = array<i64: 2, 1, 3>}
+  %r = graph.gather_nd %x, %i : tensor<2x3xi1>, tensor<2x1x3x2xi64> -> tensor<2x1x3xi1>
+  return %r : tensor<2x1x3xi1>
+}
+
+// Near miss: two elements exchanged.
+// CHECK-LABEL: func.func @gather_nd_permuted
+func.func @gather_nd_permuted(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %i = graph.constant dense<[[0], [2], [1]]> : tensor<3x1xi64>
+  // CHECK: graph.gather_nd
+  %r = graph.gather_nd %x, %i : tensor<3xf32>, tensor<3x1xi64> -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}

@@ -38,6 +38,23 @@ func.func @matmul_epilogue_ends(%x: tensor<5x3xf32>, %w: tensor<3x5xf32>, %row: 
   return %m, %a : tensor<5x5xf32>, tensor<5x5xf32>
 }
 
+// Quick-GELU uses the product twice but ends in one value.
+// CHECK-LABEL: func.func @diamond_epilogue
+func.func @diamond_epilogue(%x: tensor<2x3xf32>) -> tensor<2x5xf32> {
+  %w = graph.constant #graph.weight<"w", 0, 0, 60> : tensor<3x5xf32>
+  %c = graph.constant dense<1.702> : tensor<f32>
+  // CHECK: graph.group "matmul"
+  // CHECK: graph.unary sigmoid
+  // CHECK: graph.binary mul
+  // CHECK: graph.yield
+  // CHECK-NOT: graph.group
+  %m = graph.matmul %x, %w : tensor<2x3xf32>, tensor<3x5xf32> -> tensor<2x5xf32>
+  %a = graph.binary mul %m, %c : tensor<2x5xf32>, tensor<f32> -> tensor<2x5xf32>
+  %s = graph.unary sigmoid %a : tensor<2x5xf32> -> tensor<2x5xf32>
+  %r = graph.binary mul %m, %s : tensor<2x5xf32>, tensor<2x5xf32> -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
+}
+
 // Sum of three embeddings and a norm: one pass.
 // CHECK-LABEL: func.func @embedding_sum
 func.func @embedding_sum(%ids: tensor<2x3xi64>, %types: tensor<2x3xi64>) -> tensor<2x3x5xf32> {

@@ -64,6 +64,19 @@ func.func @clip_causal(%q: tensor<6x3x4xf32>, %k: tensor<6x3x4xf32>, %v: tensor<
   return %o : tensor<6x3x4xf32>
 }
 
+// The triangle spelled out for every batch entry, as a boolean that allows.
+// CHECK-LABEL: func.func @causal_for_every_batch
+func.func @causal_for_every_batch(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {
+  %m = graph.constant dense<[[[[true, false], [true, true]]], [[[true, false], [true, true]]]]> : tensor<2x1x2x2xi1>
+  %inf = graph.constant dense<0xFF800000> : tensor<f32>
+  %s = graph.matmul %q, %k {transpose_rhs} : tensor<2x3x2x4xf32>, tensor<2x3x2x4xf32> -> tensor<2x3x2x2xf32>
+  %sm = graph.select %m, %s, %inf : tensor<2x1x2x2xi1>, tensor<2x3x2x2xf32>, tensor<f32> -> tensor<2x3x2x2xf32>
+  %p = graph.softmax %sm {axis = 3 : i64} : tensor<2x3x2x2xf32> -> tensor<2x3x2x2xf32>
+  // CHECK: graph.attention {{.*}} {causal, heads_first
+  %o = graph.matmul %p, %v : tensor<2x3x2x2xf32>, tensor<2x3x2x4xf32> -> tensor<2x3x2x4xf32>
+  return %o : tensor<2x3x2x4xf32>
+}
+
 // One position off the triangle: stays a mask.
 // CHECK-LABEL: func.func @almost_causal
 func.func @almost_causal(%q: tensor<2x3x3x4xf32>, %k: tensor<2x3x3x4xf32>, %v: tensor<2x3x3x4xf32>) -> tensor<2x3x3x4xf32> {

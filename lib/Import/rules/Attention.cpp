@@ -77,6 +77,18 @@ static const char *missingFeature(Node &node) {
   return nullptr;
 }
 
+/// A mask may end before the keys do; the rest is masked (Attention-24).
+static Value padMask(Node &node, Value mask, int64_t keys) {
+  int64_t rank = node.rank(mask), length = node.dim(mask, rank - 1);
+  if (!mask || ShapedType::isDynamic(length) || ShapedType::isDynamic(keys) || length == 1 || length >= keys)
+    return mask;
+  SmallVector<int64_t> pads(2 * rank, 0);
+  pads.back() = keys - length;
+  bool isBool = node.elementType(mask).isInteger(1);
+  Value fill = isBool ? Value() : node.scalar(-std::numeric_limits<double>::infinity(), mask);
+  return node.make<PadOp>(mask, Value(), fill, node.builder().getDenseI64ArrayAttr(pads));
+}
+
 /// Inputs Q, K, V of rank 4 [batch, heads, seq, size], or of rank 3 [batch, seq, heads * size] with head counts as
 /// attributes; rows of only masked keys give zero (note in the page of Attention-24).
 static void importAttention(Node &node) {
@@ -93,6 +105,7 @@ static void importAttention(Node &node) {
     v = splitHeads(node, v, keyHeads);
   }
   Type type = node.elementType(q);
+  mask = padMask(node, mask, node.dim(k, spec.headsFirst ? 2 : 1));
   if (node.has(6)) // nonpad_kv_seqlen, Attention-24
     mask = combineMasks(node, mask, lengthMask(node, node.input(6), k, spec.headsFirst ? 2 : 1), type,
                         -std::numeric_limits<double>::infinity());

@@ -112,9 +112,9 @@ static void importEmbedNorm(Node &node) {
                                         node.builder().getI64IntegerAttr(node.rank(sum) - 1),
                                         node.builder().getF64FloatAttr(node.real("epsilon", 1e-12f))));
   if (node.wants(1)) {
-    if (!mask)
-      return node.unsupported("mask_index without a mask");
-    node.result(1, node.reduce(ReduceKind::sum, mask, {1}, /*keepdims=*/false));
+    // Without a mask ONNX Runtime fills it with zeros (embed_layer_norm.cc).
+    node.result(1, mask ? node.reduce(ReduceKind::sum, mask, {1}, /*keepdims=*/false)
+                        : node.broadcastTo(node.scalarOf(0, node.builder().getI32Type()), node.shapeOf(ids, 0, 1)));
   }
   node.result(2, sum);
 }

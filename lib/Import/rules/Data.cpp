@@ -53,13 +53,23 @@ static void importConstantOfShape(Node &node) {
     if (!value || value.getNumElements() != 1)
       return node.invalid("attribute 'value' must have one element");
   }
-  node.result(node.make<FillOp>(node.cast(node.input(0), b.getI64Type()), cast<TypedAttr>(value)));
+  Value shape = node.cast(node.input(0), b.getI64Type());
+  // Known shapes become static types here, or later rules would find neither ranks nor lengths.
+  auto known = node.knownInts(shape);
+  if (!known)
+    return node.result(node.make<FillOp>(shape, cast<TypedAttr>(value)));
+  if (llvm::any_of(*known, [](int64_t d) { return d < 0; }) || !ShapedType::isStaticShape(*known))
+    return node.invalid("shape has a negative dim");
+  node.result(node.constant(value.resizeSplat(RankedTensorType::get(*known, value.getElementType()))));
 }
 
 /// Range-11 wants scalars; exporters also write one-element vectors.
 static void importRange(Node &node) {
   auto scalar = [&](int i) {
     Value x = node.input(i);
+    // As constants, so that the length follows. Integers only: a double may not be exactly the float it came from.
+    if (auto known = node.knownInts(x); known && known->size() == 1)
+      return node.scalar(static_cast<double>(known->front()), x);
     return node.rank(x) == 0 ? x : node.reshape(x, {});
   };
   node.result(node.make<RangeOp>(scalar(0), scalar(1), scalar(2)));

@@ -55,8 +55,11 @@ static void importFlatten(Node &node) {
 static void importSqueeze(Node &node) {
   Value x = node.input(0);
   auto axes = node.intsFromAttributeOrInput("axes", 1);
-  if (!axes)
+  if (!axes) {
+    if (!cast<RankedTensorType>(x.getType()).hasStaticShape())
+      return node.unsupported("without axes the rank of the result is not known; give the input shapes with --shape");
     return node.result(node.make<SqueezeOp>(x, DenseI64ArrayAttr()));
+  }
   node.result(node.squeeze(x, node.normalized(*axes, node.rank(x))));
 }
 

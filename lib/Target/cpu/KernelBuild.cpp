@@ -20,7 +20,9 @@ MemRefType cpu::memoryType(RankedTensorType type) {
   Type element = type.getElementType();
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(type.getContext(), std::max(8u, integer.getWidth()));
-  return MemRefType::get(type.getShape(), element);
+  // convert-func-to-llvm has no bare pointer for a memref without elements; nothing ever reads the one given here.
+  auto shape = llvm::map_to_vector(type.getShape(), [](int64_t d) { return std::max<int64_t>(d, 1); });
+  return MemRefType::get(shape, element);
 }
 
 namespace {
@@ -157,7 +159,7 @@ MemRefType inputMemory(RankedTensorType type, const std::optional<PanelLayout> &
   if (!layout)
     return plain;
   int64_t panels = llvm::divideCeil(layout->n, layout->panel);
-  return MemRefType::get({panels, layout->k, static_cast<int64_t>(layout->panel)}, plain.getElementType());
+  return MemRefType::get({panels, std::max<int64_t>(layout->k, 1), static_cast<int64_t>(layout->panel)}, plain.getElementType());
 }
 
 /// Builds @kernel for the group and removes the group.

@@ -30,7 +30,8 @@ public:
   KernelFn find(const std::string &symbol) const;
 
 private:
-  /// Kept open: dlopen knows libraries by path, and /proc/self/fd/N must not name another file while this one is loaded.
+  /// Kept open: dlopen knows libraries by path, and /proc/self/fd/N must not name another file while this one is
+  /// loaded.
   FileDescriptor file;
   void *handle = nullptr;
 };

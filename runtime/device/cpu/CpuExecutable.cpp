@@ -16,8 +16,7 @@ static Status checkFeatures(const schema::Program &program) {
   std::vector<std::string> needed = targetFeatures(program), host = hostCpuFeatures();
   std::vector<std::string> missing = missingFeatures(needed, host);
   if (!missing.empty())
-    return Status::error(StatusCode::BadArtifact,
-                         cat("needs ", join(missing, ","), "; this CPU has ", join(host, ",")),
+    return Status::error(StatusCode::BadArtifact, cat("needs ", join(missing, ","), "; this CPU has ", join(host, ",")),
                          "rebuild with --target-cpu=native on this machine, or for a common level such as x86-64-v3");
   bool usesTiles = std::find(needed.begin(), needed.end(), "amx-tile") != needed.end();
   if (usesTiles && !requestAmxPermission())

@@ -18,8 +18,8 @@ struct Work {
   int64_t grid = 0, chunk = 1;
 };
 
-/// A fixed team of workers for one Context. The caller of run() works too, as worker 0; only one thread may call run() at
-/// a time. Workers that have nothing to do spin for a while (a launch every 50 us keeps them awake: an empty launch
+/// A fixed team of workers for one Context. The caller of run() works too, as worker 0; only one thread may call run()
+/// at a time. Workers that have nothing to do spin for a while (a launch every 50 us keeps them awake: an empty launch
 /// costs 0.1 us then), and sleep on a futex after that.
 ///
 /// Workers *join* a launch: one that wakes late finds it closed and goes back to sleep, and the caller waits only for

@@ -115,7 +115,8 @@ TEST_F(EvaluateTest, Norms) {
           std::string t = std::string("tensor<5x7x3x") + type + ">", a = std::string("tensor<") + affine + type + ">";
           std::string scale = scaled ? " scale(%s : " + a + ")" : "", bias = biased ? " bias(%s : " + a + ")" : "";
           std::string head = "func.func @f(%x: " + t + ", %s: " + a + ") -> " + t + " { %y = graph.";
-          std::string tail = " {axis = 1 : i64, epsilon = 1.0e-5 : f64} : " + t + " -> " + t + " return %y : " + t + " }";
+          std::string tail =
+              " {axis = 1 : i64, epsilon = 1.0e-5 : f64} : " + t + " -> " + t + " return %y : " + t + " }";
           compare(head + "layer_norm %x" + scale + bias + tail, 2 * toleranceOf(type));
           if (!biased)
             compare(head + "rms_norm %x" + scale + tail, 2 * toleranceOf(type));
@@ -132,13 +133,16 @@ struct AttentionCase {
   std::string text() const {
     auto dims = [&](int h, int s, int d) {
       int first = headsFirst ? h : s, second = headsFirst ? s : h;
-      return "tensor<2x" + std::to_string(first) + "x" + std::to_string(second) + "x" + std::to_string(d) + "x" + type + ">";
+      return "tensor<2x" + std::to_string(first) + "x" + std::to_string(second) + "x" + std::to_string(d) + "x" + type +
+             ">";
     };
-    std::string q = dims(heads, queries, 5), k = dims(kvHeads, keys, 5), v = dims(kvHeads, keys, 3), o = dims(heads, queries, 3);
+    std::string q = dims(heads, queries, 5), k = dims(kvHeads, keys, 5), v = dims(kvHeads, keys, 3),
+                o = dims(heads, queries, 3);
     std::string m = mask ? std::string("tensor<") + mask + ">" : "";
     return "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v + (mask ? ", %m: " + m : "") + ") -> " + o +
            " { %y = graph.attention %q, %k, %v" + (mask ? " mask(%m : " + m + ")" : "") + " {scale = 0.7 : f64" +
-           (headsFirst ? ", heads_first" : "") + flags + "} : " + q + ", " + k + ", " + v + " -> " + o + " return %y : " + o + " }";
+           (headsFirst ? ", heads_first" : "") + flags + "} : " + q + ", " + k + ", " + v + " -> " + o +
+           " return %y : " + o + " }";
   }
 };
 
@@ -147,7 +151,8 @@ TEST_F(EvaluateTest, Attention) {
     for (auto [heads, kvHeads] : {std::pair(4, 4), {4, 2}, {6, 1}})
       for (auto [queries, keys] : {std::pair(7, 7), {3, 7}, {7, 3}, {1, 5}, {0, 3}, {3, 0}})
         for (bool headsFirst : {false, true})
-          for (const char *flags : {"", ", causal", ", causal, bottom_right", ", causal, bottom_right, zero_masked_rows"})
+          for (const char *flags :
+               {"", ", causal", ", causal, bottom_right", ", causal, bottom_right, zero_masked_rows"})
             compare(AttentionCase{type, heads, kvHeads, queries, keys, headsFirst, nullptr, flags}.text(),
                     2 * toleranceOf(type));
 }
@@ -176,8 +181,8 @@ TEST_F(EvaluateTest, MatMul) {
         std::string a = dims(3, m, k, flipA), b = dims(1, k, n, flipB), c = dims(3, m, n, false);
         OwningOpRef<ModuleOp> module =
             parse("func.func @f(%a: " + a + ", %b: " + b + ") -> " + c + " { %c = graph.matmul %a, %b {" +
-                  (flipA ? "transpose_lhs" : "") + (flipA && flipB ? ", " : "") + (flipB ? "transpose_rhs" : "") + "} : " + a +
-                  ", " + b + " -> " + c + " return %c : " + c + " }");
+                  (flipA ? "transpose_lhs" : "") + (flipA && flipB ? ", " : "") + (flipB ? "transpose_rhs" : "") +
+                  "} : " + a + ", " + b + " -> " + c + " return %c : " + c + " }");
         ASSERT_TRUE(module);
         SmallVector<HostTensor> in = randomArguments(function(*module));
         HostTensor out = evaluate(function(*module), in);
@@ -186,7 +191,8 @@ TEST_F(EvaluateTest, MatMul) {
             for (int64_t j = 0; j < n; ++j) {
               double sum = 0;
               for (int64_t p = 0; p < k; ++p)
-                sum += in[0].floats()[s * m * k + (flipA ? p * m + i : i * k + p)] * in[1].floats()[flipB ? j * k + p : p * n + j];
+                sum += in[0].floats()[s * m * k + (flipA ? p * m + i : i * k + p)] *
+                       in[1].floats()[flipB ? j * k + p : p * n + j];
               ASSERT_NEAR(out.floats()[(s * m + i) * n + j], sum, 1e-12);
             }
       }
@@ -218,8 +224,8 @@ TEST_F(EvaluateTest, WeightsAreReadByReference) {
   OneFile file;
   SmallVector<HostTensor> results;
   int seen = 0;
-  ASSERT_TRUE(succeeded(evaluateRegion(function(*module).getBody(), {}, results, &file,
-                                       [&](OpResult, const HostTensor &) { ++seen; })));
+  ASSERT_TRUE(succeeded(
+      evaluateRegion(function(*module).getBody(), {}, results, &file, [&](OpResult, const HostTensor &) { ++seen; })));
   EXPECT_EQ(results[0].ints(), (std::vector<int64_t>{10, 11, 12}));
   EXPECT_EQ(seen, 4); // w, v, s and the group's result
 }
@@ -241,7 +247,8 @@ TEST_F(EvaluateTest, MissingWeightIsADiagnostic) {
 }
 
 TEST_F(EvaluateTest, CostCountsMultiplyAdds) {
-  OwningOpRef<ModuleOp> module = parse(R"(func.func @f(%a: tensor<2x3x5xf32>, %b: tensor<5x7xf32>) -> tensor<2x3x7xf32> {
+  OwningOpRef<ModuleOp> module =
+      parse(R"(func.func @f(%a: tensor<2x3x5xf32>, %b: tensor<5x7xf32>) -> tensor<2x3x7xf32> {
     %c = graph.matmul %a, %b : tensor<2x3x5xf32>, tensor<5x7xf32> -> tensor<2x3x7xf32>
     return %c : tensor<2x3x7xf32>
   })");

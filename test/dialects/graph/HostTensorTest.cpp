@@ -62,7 +62,7 @@ TEST_F(HostTensorTest, RoundingAgreesWithApFloat) {
     std::vector<double> values{0.0, -0.0, INFINITY, -INFINITY, NAN, 65504, 65519.99, 65520, 3.4e38, 1e300, 5e-324};
     for (int i = 0; i < 200000; ++i) {
       uint64_t bits = random();
-      int exponent = static_cast<int>(bits % 320) - 160;                 // beyond both ends of fp32
+      int exponent = static_cast<int>(bits % 320) - 160;                      // beyond both ends of fp32
       uint64_t mantissa = random() & ~((uint64_t(1) << bits / 320 % 53) - 1); // many trailing zeros: ties are likely
       values.push_back(std::ldexp(1 + std::ldexp(static_cast<double>(mantissa >> 12), -52), exponent));
     }
@@ -85,7 +85,8 @@ TEST_F(HostTensorTest, IntegersWrap) {
 }
 
 TEST_F(HostTensorTest, AttributesRoundTrip) {
-  for (Type element : {Type(b.getI1Type()), Type(b.getI64Type()), Type(b.getIntegerType(8, false)), Type(b.getIntegerType(16))}) {
+  for (Type element :
+       {Type(b.getI1Type()), Type(b.getI64Type()), Type(b.getIntegerType(8, false)), Type(b.getIntegerType(16))}) {
     HostTensor t = HostTensor::zeros(tensor({3, 5}, element));
     for (int64_t i = 0; i < 15; ++i)
       t.ints()[i] = i % 2;

@@ -167,3 +167,11 @@ func.func @reshape_of_constant() -> tensor<2x2xi64> {
   %0 = graph.reshape %c {shape = array<i64: 2, -1>} : tensor<4xi64> -> tensor<2x2xi64>
   return %0 : tensor<2x2xi64>
 }
+
+// The declared type contradicts what the operand can ask for; the shape is not known yet, so nothing may be assumed.
+// CHECK-LABEL: @reshape_declared_wrong
+func.func @reshape_declared_wrong(%x: tensor<2x3xf32>, %s: tensor<1xi64>) -> tensor<5xf32> {
+  // CHECK: graph.reshape %{{.*}} shape(
+  %0 = graph.reshape %x shape(%s : tensor<1xi64>) : tensor<2x3xf32> -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}

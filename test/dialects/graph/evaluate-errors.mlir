@@ -89,3 +89,15 @@ func.func @foreign_op() {
   return
 }
 func.func private @f() -> tensor<3xf32>
+
+// -----
+
+// A declared type may know more than can be inferred; it must not be wrong.
+func.func @declared_shape() {
+  %x = graph.constant dense<1.0> : tensor<3xf32>
+  %d = graph.unary relu %x : tensor<3xf32> -> tensor<?xf32>
+  // expected-error @+1 {{result has shape 3, declared 5}}
+  %y = graph.unary relu %d : tensor<?xf32> -> tensor<5xf32>
+  check.expect_finite %y : tensor<5xf32>
+  return
+}

@@ -1,7 +1,7 @@
 //===- BatchMatMul.cpp - products of two run-time operands ----------------===//
 //
-// One task is (batch, block of rows). B is read in place when its rows are contiguous along N, else a panel of B^T is
-// packed into scratch first.
+// One task is (batch, panel of columns, block of row tiles). The panel of B is packed into scratch first (through
+// registers when B is transposed); B that is fp32, not transposed and of whole panels is read where it lies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Emit.h"
@@ -20,39 +20,50 @@ struct Problem {
   MatMulOp op;
   unsigned lhs, rhs;
   int64_t m, n, k, batches;
-  ArrayRef<int64_t> batchDims;   ///< of the result
-  int64_t blockRows, blocks;
+  SmallVector<int64_t> batchDims; ///< of the result
+  int64_t vectors, panel, panels;
+  RowTiles tiles;
+  int64_t blocks;
+  bool pack;
+  uint64_t epilogueBytes, packedBytes;
 };
+
+ArrayRef<int64_t> dimsOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+bool isFloat(Type t) { return t.isF32() || t.isF16() || t.isBF16(); }
 
 std::optional<Problem> problemOf(const EmitRequest &request) {
   GroupOp group = request.group;
+  const Isa &isa = request.isa;
   MatMulOp op = soleOp<MatMulOp>(group);
-  if (!op || op.getTransposeLhs())
+  if (!op || !Epilogue::fits(group, op))
     return std::nullopt;
   auto lhs = dyn_cast<BlockArgument>(op.getLhs()), rhs = dyn_cast<BlockArgument>(op.getRhs());
-  if (!lhs || !rhs || !hasEpilogueShape(group, op))
+  if (!lhs || !rhs)
     return std::nullopt;
-  auto a = cast<RankedTensorType>(lhs.getType()), b = cast<RankedTensorType>(rhs.getType());
-  if (!a.getElementType().isF32() || !b.getElementType().isF32())
+  Type element = cast<RankedTensorType>(rhs.getType()).getElementType();
+  if (!isFloat(element))
     return std::nullopt;
-  ArrayRef<int64_t> result = cast<RankedTensorType>(op.getType()).getShape();
-  Problem p{op, lhs.getArgNumber(), rhs.getArgNumber(), result[result.size() - 2], result.back(), a.getShape().back(), 1,
-            result.drop_back(2), 0, 0};
+  ArrayRef<int64_t> result = dimsOf(op.getResult()), a = dimsOf(lhs);
+  Problem p{};
+  p.op = op, p.lhs = lhs.getArgNumber(), p.rhs = rhs.getArgNumber();
+  p.m = result[result.size() - 2], p.n = result.back();
+  p.k = a[a.size() - (op.getTransposeLhs() ? 2 : 1)];
+  p.batchDims = SmallVector<int64_t>(result.drop_back(2));
+  p.batches = 1;
   for (int64_t d : p.batchDims)
     p.batches *= d;
-  if (p.m == 0 || p.n == 0 || p.batches == 0)
+  if (p.n == 0)
     return std::nullopt;
-  int64_t tile = request.isa.matmulRows;
-  constexpr int64_t tasksPerThread = 2;
-  int64_t blocks = std::clamp<int64_t>(llvm::divideCeil(tasksPerThread * request.threads, p.batches), 1,
-                                       std::max<int64_t>(p.m / tile, 1));
-  p.blockRows = llvm::alignTo(llvm::divideCeil(p.m, blocks), tile);
-  p.blocks = llvm::divideCeil(p.m, p.blockRows);
+  p.vectors = tileVectors(isa, p.n);
+  p.panel = p.vectors * isa.lanesF32();
+  p.panels = llvm::divideCeil(p.n, p.panel);
+  p.tiles = RowTiles::cut(p.m, tileRows(isa, p.vectors));
+  p.blocks = chooseBlocks(p.tiles.count, p.batches * p.panels, request.threads);
+  p.pack = op.getTransposeRhs() || !element.isF32() || p.n % p.panel;
+  p.epilogueBytes = Epilogue::scratchBytes(group, p.tiles.rows, p.vectors, isa.lanesF32());
+  p.packedBytes = p.pack ? p.panel * p.k * 4 : 0;
   return p;
 }
-
-int64_t panelWidth(const EmitRequest &r) { return r.isa.matmulVectors * r.isa.lanesF32(); }
-uint64_t tileBytes(const EmitRequest &r) { return r.isa.matmulRows * panelWidth(r) * 4; }
 
 std::optional<KernelPlan> match(const EmitRequest &request) {
   std::optional<Problem> p = problemOf(request);
@@ -61,44 +72,54 @@ std::optional<KernelPlan> match(const EmitRequest &request) {
   GroupOp group = request.group;
   KernelPlan plan;
   plan.inputLayouts.resize(group.getInputs().size());
-  plan.grid = p->batches * p->blocks;
-  plan.scratchBytes = tileBytes(request) + (p->op.getTransposeRhs() ? llvm::alignTo(panelWidth(request) * p->k * 4, 64) : 0);
-  permitInPlace(group, plan);
-  for (auto &operands : plan.inPlace)
-    llvm::erase_if(operands, [&](unsigned o) { return o == p->lhs || o == p->rhs; });
+  plan.grid = p->m ? p->batches * p->panels * p->blocks : 0;
+  // Claiming costs 0.1 us: no claims under about 100k multiply-adds while every worker still gets several.
+  int64_t work = std::max<int64_t>(p->m * p->panel * p->k / std::max<int64_t>(p->blocks, 1), 1);
+  uint64_t fair = plan.grid / (4 * std::max(request.threads, 1u));
+  plan.chunk = std::clamp<uint64_t>(llvm::divideCeil(100000, work), 1, std::max<uint64_t>(fair, 1));
+  plan.scratchBytes = p->epilogueBytes + p->packedBytes;
+  plan.inPlace = {Epilogue::inPlaceOperands(group, p->op)};
   return plan;
 }
 
 class BatchEmitter {
 public:
   BatchEmitter(const EmitRequest &request, KernelBuilder &k)
-      : request(request), k(k), p(*problemOf(request)), t{k.builder, k.builder.getUnknownLoc(), request.isa.lanesF32()},
-        epilogue(request.group, p.op, k, t), a(t.flat(k.inputs[p.lhs])), b(t.flat(k.inputs[p.rhs])),
-        width(panelWidth(request)) {
-    tile = t.scratch(k.scratch, 0, tileBytes(request) / 4);
-    if (p.op.getTransposeRhs())
-      packed = t.scratch(k.scratch, tileBytes(request), width * p.k);
+      : k(k), p(*problemOf(request)), t(k.builder, request.isa),
+        epilogue(request.group, p.op, k, t, /*scratchAt=*/0, p.tiles.rows, p.vectors), a(t.flat(k.inputs[p.lhs])),
+        b(t.flat(k.inputs[p.rhs])) {
+    if (p.pack)
+      packed = t.scratch(k.scratch, p.epilogueBytes, p.panel * p.k);
   }
 
   void run() {
+    if (p.m == 0 || p.batches == 0)
+      return;
     forLoop(t.b, t.loc, k.lo, k.hi, 1, [&](Value task) {
-      batch = t.div(task, p.blocks);
-      Value block = t.rem(task, p.blocks);
-      aBase = t.mul(operandBatch(p.op.getLhs()), p.m * p.k);
-      bBase = t.mul(operandBatch(p.op.getRhs()), p.n * p.k);
-      int64_t full = p.n / width * width;
-      if (full)
-        forLoop(t.b, t.loc, t.index(0), t.index(full), width, [&](Value column) { columns(column, width, block); });
-      if (full < p.n)
-        columns(t.index(full), p.n - full, block);
+      Value block = t.rem(task, p.blocks), pair = t.div(task, p.blocks);
+      batch = t.div(pair, p.panels);
+      column = t.mul(t.rem(pair, p.panels), p.panel);
+      aBase = t.mul(matrixOf(p.op.getLhs()), p.m * p.k);
+      bBase = t.mul(matrixOf(p.op.getRhs()), p.n * p.k);
+      SmallVector<Value> masks(p.vectors);
+      Value count = t.min(t.sub(t.index(p.n), column), t.index(p.panel));
+      if (p.n % p.panel)
+        for (int64_t v = 0; v < p.vectors; ++v)
+          masks[v] = t.maskOf(t.max(t.sub(count, t.index(v * t.lanes)), t.index(0)));
+      if (p.pack)
+        packPanel(count);
+      Value begin = t.div(t.mul(block, p.tiles.count), p.blocks);
+      Value end = t.div(t.mul(t.add(block, 1), p.tiles.count), p.blocks);
+      forRowTiles(t, p.tiles, begin, end, [&](Value, Value row, int64_t rows) {
+        epilogue.write(multiply(row, rows), t.add(t.mul(batch, p.m), row), rows, column, masks);
+      });
     });
-    epilogue.finish();
   }
 
 private:
   /// Number of the operand's matrix that belongs to the result's batch.
-  Value operandBatch(Value operand) {
-    ArrayRef<int64_t> own = cast<RankedTensorType>(operand.getType()).getShape().drop_back(2);
+  Value matrixOf(Value operand) {
+    ArrayRef<int64_t> own = dimsOf(operand).drop_back(2);
     Value rest = batch, number = t.index(0);
     int64_t stride = 1;
     for (size_t i = p.batchDims.size(); i-- > 0;) {
@@ -114,49 +135,32 @@ private:
     return number;
   }
 
-  void columns(Value column, int64_t count, Value block) {
-    if (packed)
-      packTransposed(t, b, t.add(bBase, t.mul(column, p.k)), p.k, count, packed, t.index(0), width, p.k);
-    Value first = t.mul(block, p.blockRows);
-    Value end = t.min(t.add(first, p.blockRows), t.index(p.m));
-    int64_t rows = request.isa.matmulRows, fullRows = p.m / rows * rows;
-    // Full tiles of this block, then (in the last block) the rest.
-    forLoop(t.b, t.loc, first, t.min(end, t.index(fullRows)), rows, [&](Value row) { oneTile(row, rows, column, count); });
-    if (fullRows == p.m)
-      return;
-    Value last = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, end, t.index(p.m));
-    auto branch = scf::IfOp::create(t.b, t.loc, last, false);
-    OpBuilder::InsertionGuard guard(t.b);
-    t.b.setInsertionPointToStart(branch.thenBlock());
-    oneTile(t.index(fullRows), p.m - fullRows, column, count);
+  void packPanel(Value count) {
+    if (p.op.getTransposeRhs())
+      packTransposed(t, b, t.add(bBase, t.mul(column, p.k)), p.k, count, packed, t.index(0), p.panel, p.k);
+    else
+      packStraight(t, b, t.add(bBase, column), p.n, count, packed, t.index(0), p.panel, t.index(p.k));
   }
 
-  void oneTile(Value row, int64_t rows, Value column, int64_t count) {
-    int64_t vectors = llvm::divideCeil(count, t.lanes);
-    SmallVector<Value> rowAt;
-    for (int64_t r = 0; r < rows; ++r)
-      rowAt.push_back(t.add(aBase, t.mul(t.add(row, r), p.k)));
-    SmallVector<Value> acc = multiplyTile(
-        t, rows, vectors, t.index(p.k), [&](Value kk, int64_t r) { return t.loadScalar(a, t.add(rowAt[r], kk)); },
-        [&](Value kk, int64_t v) {
-          if (packed)
-            return t.loadVector(packed, t.add(t.mul(kk, width), v * t.lanes), t.lanes);
-          Value at = t.add(t.add(bBase, t.mul(kk, p.n)), t.add(column, v * t.lanes));
-          return t.loadVector(b, at, std::min(t.lanes, count - v * t.lanes));
-        });
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t v = 0; v < vectors; ++v)
-        t.storeVector(tile, t.index(r * width + v * t.lanes), acc[r * vectors + v], t.lanes);
-    epilogue.write(tile, width, t.add(t.mul(batch, p.m), row), rows, column, count);
+  SmallVector<Value> multiply(Value row, int64_t rows) {
+    bool transposed = p.op.getTransposeLhs();
+    Value rowBase = t.add(aBase, transposed ? row : t.mul(row, p.k));
+    auto loadA = [&](Value kk, int64_t r) {
+      Value at = t.add(rowBase, transposed ? t.mul(kk, p.m) : kk);
+      return t.loadScalar(a, t.add(at, transposed ? r : r * p.k));
+    };
+    Value bAt = p.pack ? t.index(0) : t.add(bBase, column);
+    auto loadB = [&](Value kk, int64_t v) {
+      return t.loadVector(p.pack ? packed : b, t.add(t.add(bAt, t.mul(kk, p.pack ? p.panel : p.n)), v * t.lanes));
+    };
+    return multiplyTile(t, rows, p.vectors, t.index(p.k), {loadA, loadB});
   }
 
-  const EmitRequest &request;
   KernelBuilder &k;
   Problem p;
   TileBuilder t;
   Epilogue epilogue;
-  Value a, b, tile, packed, batch, aBase, bBase;
-  int64_t width;
+  Value a, b, packed, batch, column, aBase, bBase;
 };
 
 void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) { BatchEmitter(request, k).run(); }

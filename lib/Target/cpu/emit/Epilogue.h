@@ -2,7 +2,6 @@
 #pragma once
 
 #include "lib/Target/cpu/emit/Tiles.h"
-#include "lib/Target/cpu/emit/Values.h"
 
 namespace gaudi::cpu {
 
@@ -17,25 +16,42 @@ template <typename OpT> OpT soleOp(graph::GroupOp group) {
   return found;
 }
 
-/// True if the group is `op`, then ops that need only the element of `op` at their own place (reshapes of leading dims are
-/// looked through), and has one result with the row space of `op`: [..., N].
-bool hasEpilogueShape(graph::GroupOp group, mlir::Operation *op);
-
-/// Writes tiles of `op`'s result through the rest of the group to the kernel's output.
+/// Sends tiles of a product's sums through the rest of the group to the kernel's output.
 class Epilogue {
 public:
-  Epilogue(graph::GroupOp group, mlir::Operation *op, KernelBuilder &kernel, TileBuilder &tiles);
+  /// True if the group is `op` and pointwise ops on floats and bools (reshapes that keep the last dim are looked
+  /// through), each of whose other operands is a scalar, one value per column, or a tensor of the whole shape.
+  static bool fits(graph::GroupOp group, graph::MatMulOp op);
+  /// Operands of the whole shape and the result's type: each element is read just before the same one is written.
+  static llvm::SmallVector<unsigned> inPlaceOperands(graph::GroupOp group, graph::MatMulOp op);
+  /// Scratch for one tile, 0 where the sums stay in registers.
+  static uint64_t scratchBytes(graph::GroupOp group, int64_t rows, int64_t vectors, int64_t lanes);
 
-  /// Rows [row, row + rows) and columns [column, column + columns) of the product are in `tile` (row pitch `pitch`).
-  /// Rows count over all leading dims.
-  void write(mlir::Value tile, int64_t pitch, mlir::Value row, int64_t rows, mlir::Value column, int64_t columns);
-  void finish() { values.finish(); }
+  /// `scratchAt`: byte offset of scratchBytes() in the scratch.
+  Epilogue(graph::GroupOp group, graph::MatMulOp op, KernelBuilder &kernel, TileBuilder &tiles, uint64_t scratchAt,
+           int64_t rows, int64_t vectors);
+
+  /// `sums` are rows x vectors accumulators at (row, column); rows count over all leading dims. `masks`: per vector, null
+  /// for whole ones.
+  void write(llvm::ArrayRef<mlir::Value> sums, mlir::Value row, int64_t rows, mlir::Value column,
+             llvm::ArrayRef<mlir::Value> masks);
 
 private:
-  mlir::Value root, result;
-  llvm::ArrayRef<int64_t> dims; ///< of the group's result
+  struct Place {
+    mlir::Value sum, element, column, mask; ///< element = row * n + column
+    llvm::DenseMap<mlir::Value, mlir::Value> known;
+  };
+  void writeVector(mlir::Value sum, mlir::Value rowAt, mlir::Value column, mlir::Value mask);
+  mlir::Value at(mlir::Value value, Place &place);
+  mlir::Value compute(mlir::Value value, Place &place);
+  mlir::Value load(unsigned argument, Place &place);
+
+  graph::GroupOp group;
+  mlir::Value product;
+  KernelBuilder &kernel;
   TileBuilder &t;
-  ElementEmitter values;
+  int64_t columns;
+  mlir::Value tile; ///< scratch, or null
 };
 
 } // namespace gaudi::cpu

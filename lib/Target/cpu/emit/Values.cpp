@@ -1,7 +1,7 @@
 //===- Values.cpp - the value of any tensor of a group at given indices ---===//
 #include "lib/Target/cpu/emit/Values.h"
 
-#include "lib/Target/cpu/emit/VectorMath.h"
+#include "lib/Target/cpu/emit/ElementOps.h"
 #include "runtime/exec/KernelAbi.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,14 +20,6 @@ using namespace gaudi::graph;
 
 static RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 static Type elementOf(Value v) { return tensorOf(v).getElementType(); }
-
-Type cpu::registerType(Type element, int64_t width) {
-  if (element.isF16() || element.isBF16())
-    element = Float32Type::get(element.getContext());
-  if (auto integer = dyn_cast<IntegerType>(element))
-    element = IntegerType::get(element.getContext(), integer.getWidth()); // signless
-  return width > 1 ? Type(VectorType::get({width}, element)) : element;
-}
 
 //===----------------------------------------------------------------------===//
 // Analysis
@@ -58,7 +50,7 @@ bool regularReshape(ReshapeOp op, int lane) {
 
 bool regularSlice(SliceOp op, int lane) {
   for (auto [i, axis] : llvm::enumerate(op.getAxes()))
-    if (axis == lane && op.getSteps() && (*op.getSteps())[i] != 1)
+    if (static_cast<int>(axis) == lane && op.getSteps() && (*op.getSteps())[i] != 1)
       return false;
   return regular(op.getInput(), lane);
 }
@@ -159,31 +151,7 @@ void ElementEmitter::finish() {
 Value ElementEmitter::indexConstant(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 Value ElementEmitter::zero(Type type) { return arith::ConstantOp::create(b, loc, b.getZeroAttr(type)); }
 
-static Value splat(OpBuilder &b, Location loc, Value scalar, int64_t width) {
-  return width > 1 ? Value(vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar)) : scalar;
-}
-
-/// Memory element -> register element.
-static Value widen(OpBuilder &b, Location loc, Value x, Type element, int64_t width) {
-  if (element.isF16() || element.isBF16())
-    return emitToF32(b, loc, x);
-  if (element.isInteger(1)) {
-    Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(x.getType()));
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, none);
-  }
-  return x;
-}
-
-/// Register element -> memory element.
-static Value narrow(OpBuilder &b, Location loc, Value x, Type element, int64_t width) {
-  if (element.isF16() || element.isBF16())
-    return emitFromF32(b, loc, x, element);
-  if (element.isInteger(1)) {
-    Type byte = b.getI8Type();
-    return arith::ExtUIOp::create(b, loc, width > 1 ? Type(VectorType::get({width}, byte)) : byte, x);
-  }
-  return x;
-}
+static Value splat(OpBuilder &b, Location loc, Value scalar, int64_t width) { return emitSplat(b, loc, scalar, width); }
 
 static SmallVector<Value> bases(ArrayRef<Index> indices) {
   return llvm::map_to_vector(indices, [](const Index &i) { return i.base; });
@@ -194,15 +162,15 @@ Value ElementEmitter::load(Value memref, Type element, ArrayRef<Index> indices, 
   Type stored = cast<MemRefType>(memref.getType()).getElementType();
   if (width > 1 && hasLane(indices)) {
     Value v = vector::LoadOp::create(b, loc, VectorType::get({width}, stored), memref, bases(indices));
-    return widen(b, loc, v, element, width);
+    return emitWiden(b, loc, v, element);
   }
-  Value scalar = widen(b, loc, memref::LoadOp::create(b, loc, memref, bases(indices)), element, 1);
+  Value scalar = emitWiden(b, loc, memref::LoadOp::create(b, loc, memref, bases(indices)), element);
   return splat(b, loc, scalar, width);
 }
 
 void ElementEmitter::store(unsigned result, Value value, ArrayRef<Index> indices, int64_t width) {
   Value memref = k.outputs[result];
-  Value stored = narrow(b, loc, value, resultElement[result], width);
+  Value stored = emitNarrow(b, loc, value, resultElement[result]);
   if (width > 1)
     vector::StoreOp::create(b, loc, stored, memref, bases(indices));
   else
@@ -282,168 +250,16 @@ Value ElementEmitter::broadcastAt(Value operand, ArrayRef<Index> indices, int64_
 }
 
 Value ElementEmitter::unaryAt(UnaryOp op, ArrayRef<Index> indices, int64_t width) {
-  Value x = at(op.getInput(), indices, width);
-  Type element = getElementTypeOrSelf(x.getType());
-  if (element.isF32() || element.isInteger(1))
-    return emitUnary(b, loc, op.getKind(), x);
-  if (element.isF64()) { // computed in f32: no target of ours needs more, and import warns about f64 models
-    Type f32 = registerType(b.getF32Type(), width);
-    Value y = emitUnary(b, loc, op.getKind(), arith::TruncFOp::create(b, loc, f32, x));
-    return getElementTypeOrSelf(y.getType()).isInteger(1) ? y : Value(arith::ExtFOp::create(b, loc, x.getType(), y));
-  }
-  Value none = zero(x.getType());
-  switch (op.getKind()) {
-  case UnaryKind::neg: return arith::SubIOp::create(b, loc, none, x);
-  case UnaryKind::abs: return arith::MaxSIOp::create(b, loc, x, arith::SubIOp::create(b, loc, none, x));
-  case UnaryKind::relu: return arith::MaxSIOp::create(b, loc, x, none);
-  default: { // sign
-    Value one = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getOneAttr(x.getType())));
-    Value minusOne = arith::SubIOp::create(b, loc, none, one);
-    return arith::MaxSIOp::create(b, loc, minusOne, arith::MinSIOp::create(b, loc, one, x));
-  }
-  }
-}
-
-static arith::CmpIPredicate predicate(BinaryKind kind, bool isUnsigned) {
-  switch (kind) {
-  case BinaryKind::eq: return arith::CmpIPredicate::eq;
-  case BinaryKind::lt: return isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  case BinaryKind::le: return isUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle;
-  case BinaryKind::gt: return isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-  default: return isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge;
-  }
-}
-
-/// Division and remainder never trap: x/0 and x%0 give 0, INT_MIN/-1 wraps.
-static Value safeDivide(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
-  Value none = arith::ConstantOp::create(b, loc, b.getZeroAttr(y.getType()));
-  Value one = arith::ConstantOp::create(b, loc, cast<TypedAttr>(b.getOneAttr(y.getType())));
-  Value minusOne = arith::SubIOp::create(b, loc, none, one);
-  auto cmp = [&](arith::CmpIPredicate p, Value l, Value r) { return arith::CmpIOp::create(b, loc, p, l, r).getResult(); };
-  Value isZero = cmp(arith::CmpIPredicate::eq, y, none);
-  Value isMinusOne = cmp(arith::CmpIPredicate::eq, y, minusOne);
-  Value odd = isUnsigned ? isZero : Value(arith::OrIOp::create(b, loc, isZero, isMinusOne));
-  Value divisor = arith::SelectOp::create(b, loc, odd, one, y);
-  bool quotient = kind == BinaryKind::div;
-  Value r;
-  if (quotient)
-    r = isUnsigned ? Value(arith::DivUIOp::create(b, loc, x, divisor)) : Value(arith::DivSIOp::create(b, loc, x, divisor));
-  else
-    r = isUnsigned ? Value(arith::RemUIOp::create(b, loc, x, divisor)) : Value(arith::RemSIOp::create(b, loc, x, divisor));
-  if (quotient && !isUnsigned)
-    r = arith::SelectOp::create(b, loc, isMinusOne, arith::SubIOp::create(b, loc, none, x), r);
-  if (quotient || isUnsigned)
-    return quotient ? Value(arith::SelectOp::create(b, loc, isZero, none, r)) : r;
-  if (kind == BinaryKind::mod) { // sign of the divisor
-    Value differs = cmp(arith::CmpIPredicate::slt, arith::XOrIOp::create(b, loc, r, divisor), none);
-    Value nonZero = cmp(arith::CmpIPredicate::ne, r, none);
-    Value adjust = arith::AndIOp::create(b, loc, differs, nonZero);
-    r = arith::SelectOp::create(b, loc, adjust, arith::AddIOp::create(b, loc, r, divisor), r);
-  }
-  return r;
-}
-
-Value cpu::emitIntBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
-  switch (kind) {
-  case BinaryKind::add: return arith::AddIOp::create(b, loc, x, y);
-  case BinaryKind::sub: return arith::SubIOp::create(b, loc, x, y);
-  case BinaryKind::mul: return arith::MulIOp::create(b, loc, x, y);
-  case BinaryKind::min: return isUnsigned ? Value(arith::MinUIOp::create(b, loc, x, y)) : Value(arith::MinSIOp::create(b, loc, x, y));
-  case BinaryKind::max: return isUnsigned ? Value(arith::MaxUIOp::create(b, loc, x, y)) : Value(arith::MaxSIOp::create(b, loc, x, y));
-  case BinaryKind::div:
-  case BinaryKind::mod:
-  case BinaryKind::fmod: return safeDivide(b, loc, kind, x, y, isUnsigned);
-  case BinaryKind::logical_and:
-  case BinaryKind::bit_and: return arith::AndIOp::create(b, loc, x, y);
-  case BinaryKind::logical_or:
-  case BinaryKind::bit_or: return arith::OrIOp::create(b, loc, x, y);
-  case BinaryKind::logical_xor:
-  case BinaryKind::bit_xor: return arith::XOrIOp::create(b, loc, x, y);
-  default: return arith::CmpIOp::create(b, loc, predicate(kind, isUnsigned), x, y);
-  }
+  return emitElementUnary(b, loc, op.getKind(), at(op.getInput(), indices, width), elementOf(op.getInput()));
 }
 
 Value ElementEmitter::binaryAt(BinaryOp op, ArrayRef<Index> indices, int64_t width) {
   Value x = broadcastAt(op.getLhs(), indices, width), y = broadcastAt(op.getRhs(), indices, width);
-  Type element = getElementTypeOrSelf(x.getType());
-  if (element.isF32() && x.getType() == y.getType())
-    return emitBinary(b, loc, op.getKind(), x, y);
-  if (isa<FloatType>(element) || isa<FloatType>(getElementTypeOrSelf(y.getType()))) {
-    // f64, or pow with operands of two types: through f32.
-    Type f32 = registerType(b.getF32Type(), width);
-    auto toF32 = [&](Value v) -> Value {
-      Type e = getElementTypeOrSelf(v.getType());
-      if (e.isF32())
-        return v;
-      return e.isF64() ? Value(arith::TruncFOp::create(b, loc, f32, v)) : Value(arith::SIToFPOp::create(b, loc, f32, v));
-    };
-    Value r = emitBinary(b, loc, op.getKind(), toF32(x), toF32(y));
-    if (getElementTypeOrSelf(r.getType()).isInteger(1) || element.isF32())
-      return r;
-    return element.isF64() ? Value(arith::ExtFOp::create(b, loc, x.getType(), r))
-                           : Value(arith::FPToSIOp::create(b, loc, x.getType(), r));
-  }
-  return emitIntBinary(b, loc, op.getKind(), x, y, elementOf(op.getLhs()).isUnsignedInteger());
-}
-
-/// Float -> integer: saturates, NaN -> 0.
-static Value saturatingCast(OpBuilder &b, Location loc, Value x, Type target, bool isUnsigned, int64_t width) {
-  unsigned bits = getElementTypeOrSelf(target).getIntOrFloatBitWidth();
-  Type type = x.getType();
-  double high = std::ldexp(1.0, isUnsigned ? bits : bits - 1), low = isUnsigned ? 0 : -high;
-  auto literal = [&](double v) {
-    auto attr = b.getFloatAttr(getElementTypeOrSelf(type), v);
-    return splat(b, loc, arith::ConstantOp::create(b, loc, attr), width);
-  };
-  auto integer = [&](const APInt &v) {
-    auto attr = b.getIntegerAttr(getElementTypeOrSelf(target), v);
-    return splat(b, loc, arith::ConstantOp::create(b, loc, attr), width);
-  };
-  Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, x, literal(low));
-  Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, literal(high));
-  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-  Value odd = arith::OrIOp::create(b, loc, isNan, arith::OrIOp::create(b, loc, below, above));
-  Value safe = arith::SelectOp::create(b, loc, odd, literal(0), x);
-  Value r = isUnsigned ? Value(arith::FPToUIOp::create(b, loc, target, safe)) : Value(arith::FPToSIOp::create(b, loc, target, safe));
-  APInt most = isUnsigned ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
-  APInt least = isUnsigned ? APInt::getMinValue(bits) : APInt::getSignedMinValue(bits);
-  r = arith::SelectOp::create(b, loc, above, integer(most), r);
-  return arith::SelectOp::create(b, loc, below, integer(least), r);
+  return emitElementBinary(b, loc, op.getKind(), x, y, elementOf(op.getLhs()), elementOf(op.getRhs()));
 }
 
 Value ElementEmitter::castAt(CastOp op, ArrayRef<Index> indices, int64_t width) {
-  Value x = at(op.getInput(), indices, width);
-  Type from = elementOf(op.getInput()), to = op.getTo();
-  Type target = registerType(to, width);
-  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
-  if (to.isInteger(1)) {
-    Value none = zero(x.getType());
-    if (fromFloat)
-      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, none);
-    return from.isInteger(1) ? x : Value(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, none));
-  }
-  if (fromFloat && toFloat) {
-    if ((to.isF16() || to.isBF16()) && getElementTypeOrSelf(x.getType()).isF64())
-      x = arith::TruncFOp::create(b, loc, registerType(b.getF32Type(), width), x);
-    if (to.isF16() || to.isBF16()) // round now: later ops must see the narrow value
-      return emitToF32(b, loc, emitFromF32(b, loc, x, to));
-    if (x.getType() == target)
-      return x;
-    return to.isF64() ? Value(arith::ExtFOp::create(b, loc, target, x)) : Value(arith::TruncFOp::create(b, loc, target, x));
-  }
-  bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
-  if (toFloat) {
-    Value r = fromUnsigned ? Value(arith::UIToFPOp::create(b, loc, target, x)) : Value(arith::SIToFPOp::create(b, loc, target, x));
-    return to.isF16() || to.isBF16() ? emitToF32(b, loc, emitFromF32(b, loc, r, to)) : r;
-  }
-  if (fromFloat)
-    return saturatingCast(b, loc, x, target, to.isUnsignedInteger(), width);
-  unsigned a = from.getIntOrFloatBitWidth(), c = to.getIntOrFloatBitWidth();
-  if (a == c)
-    return x;
-  if (a > c)
-    return arith::TruncIOp::create(b, loc, target, x);
-  return fromUnsigned ? Value(arith::ExtUIOp::create(b, loc, target, x)) : Value(arith::ExtSIOp::create(b, loc, target, x));
+  return emitElementCast(b, loc, at(op.getInput(), indices, width), elementOf(op.getInput()), op.getTo());
 }
 
 Value ElementEmitter::reshapeAt(ReshapeOp op, ArrayRef<Index> indices, int64_t width) {
@@ -579,49 +395,10 @@ Value ElementEmitter::gatherElementsAt(GatherElementsOp op, ArrayRef<Index> indi
 // Emission: loops
 //===----------------------------------------------------------------------===//
 
-static Value combineRegisters(OpBuilder &b, Location loc, ReduceKind kind, Value acc, Value x, bool isUnsigned) {
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(acc.getType()));
-  auto arith = [&](BinaryKind k, Value l, Value r) -> Value {
-    if (!isFloat)
-      return emitIntBinary(b, loc, k, l, r, isUnsigned);
-    switch (k) {
-    case BinaryKind::add: return arith::AddFOp::create(b, loc, l, r);
-    case BinaryKind::mul: return arith::MulFOp::create(b, loc, l, r);
-    case BinaryKind::max: return arith::MaximumFOp::create(b, loc, l, r);
-    default: return arith::MinimumFOp::create(b, loc, l, r);
-    }
-  };
-  switch (kind) {
-  case ReduceKind::sum:
-  case ReduceKind::mean: return arith(BinaryKind::add, acc, x);
-  case ReduceKind::sumsq: return arith(BinaryKind::add, acc, arith(BinaryKind::mul, x, x));
-  case ReduceKind::prod: return arith(BinaryKind::mul, acc, x);
-  case ReduceKind::max: return arith(BinaryKind::max, acc, x);
-  case ReduceKind::min: return arith(BinaryKind::min, acc, x);
-  }
-  llvm_unreachable("covered switch");
-}
-
-static Value identityRegister(OpBuilder &b, Location loc, ReduceKind kind, Type type, bool isUnsigned) {
-  bool isMax = kind == ReduceKind::max, isMin = kind == ReduceKind::min;
-  if (auto f = dyn_cast<FloatType>(type)) {
-    double inf = std::numeric_limits<double>::infinity();
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(f, isMax ? -inf : isMin ? inf : kind == ReduceKind::prod ? 1 : 0));
-  }
-  unsigned bits = type.getIntOrFloatBitWidth();
-  APInt v(bits, kind == ReduceKind::prod ? 1 : 0);
-  if (isMax)
-    v = isUnsigned || bits == 1 ? APInt::getMinValue(bits) : APInt::getSignedMinValue(bits);
-  if (isMin)
-    v = isUnsigned || bits == 1 ? APInt::getMaxValue(bits) : APInt::getSignedMaxValue(bits);
-  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, v));
-}
-
 Value ElementEmitter::reduceAt(ReduceOp op, ArrayRef<Index> indices) {
   auto from = tensorOf(op.getInput());
   ArrayRef<int64_t> axes = op.getAxes();
-  bool isUnsigned = from.getElementType().isUnsignedInteger();
-  Type type = registerType(from.getElementType(), 1);
+  Type element = from.getElementType();
   Indices own(from.getRank());
   size_t next = 0;
   int64_t count = 1;
@@ -633,10 +410,10 @@ Value ElementEmitter::reduceAt(ReduceOp op, ArrayRef<Index> indices) {
       count *= from.getDimSize(i);
     next += !reduced || op.getKeepdims();
   }
-  Value acc = identityRegister(b, loc, op.getKind(), type, isUnsigned);
+  Value acc = arith::ConstantOp::create(b, loc, reduceIdentity(op.getKind(), element));
   std::function<Value(size_t, Value)> loopNest = [&](size_t level, Value init) -> Value {
     if (level == axes.size())
-      return combineRegisters(b, loc, op.getKind(), init, at(op.getInput(), own, 1), isUnsigned);
+      return emitReduceStep(b, loc, op.getKind(), init, at(op.getInput(), own, 1), element);
     auto loop = scf::ForOp::create(b, loc, indexConstant(0), indexConstant(from.getDimSize(axes[level])), indexConstant(1),
                                    ValueRange{init});
     OpBuilder::InsertionGuard guard(b);
@@ -645,12 +422,7 @@ Value ElementEmitter::reduceAt(ReduceOp op, ArrayRef<Index> indices) {
     scf::YieldOp::create(b, loc, ValueRange{loopNest(level + 1, loop.getRegionIterArgs()[0])});
     return loop.getResult(0);
   };
-  acc = loopNest(0, acc);
-  if (op.getKind() != ReduceKind::mean)
-    return acc;
-  if (auto f = dyn_cast<FloatType>(type))
-    return arith::DivFOp::create(b, loc, acc, arith::ConstantOp::create(b, loc, b.getFloatAttr(f, count)));
-  return emitIntBinary(b, loc, BinaryKind::div, acc, arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, count)), isUnsigned);
+  return emitReduceEnd(b, loc, op.getKind(), loopNest(0, acc), count, element);
 }
 
 Value ElementEmitter::argReduceAt(ArgReduceOp op, ArrayRef<Index> indices) {
@@ -680,7 +452,7 @@ Value ElementEmitter::argReduceAt(ArgReduceOp op, ArrayRef<Index> indices) {
                                                  arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
     better = arith::CmpFOp::create(b, loc, table[static_cast<int>(kind) - static_cast<int>(BinaryKind::lt)], x, best);
   } else
-    better = emitIntBinary(b, loc, kind, x, best, from.getElementType().isUnsignedInteger());
+    better = emitElementBinary(b, loc, kind, x, best, from.getElementType(), from.getElementType());
   Value here = arith::IndexCastOp::create(b, loc, b.getI64Type(), loop.getInductionVar());
   scf::YieldOp::create(b, loc, ValueRange{arith::SelectOp::create(b, loc, better, x, best),
                                           arith::SelectOp::create(b, loc, better, here, loop.getRegionIterArgs()[1])});
@@ -725,6 +497,6 @@ Value ElementEmitter::cumsumAt(CumSumOp op, ArrayRef<Index> indices) {
   Indices own(indices);
   own[axis] = {loop.getInductionVar(), false};
   Value x = at(op.getInput(), own, 1);
-  scf::YieldOp::create(b, loc, ValueRange{combineRegisters(b, loc, ReduceKind::sum, loop.getRegionIterArgs()[0], x, false)});
+  scf::YieldOp::create(b, loc, ValueRange{emitReduceStep(b, loc, ReduceKind::sum, loop.getRegionIterArgs()[0], x, elementOf(op.getInput()))});
   return loop.getResult(0);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "lib/Target/cpu/Kernel.h"
+#include "lib/Target/cpu/emit/ElementOps.h"
 
 #include <functional>
 
@@ -26,9 +27,6 @@ bool lanesRegular(mlir::Value tensor);
 
 /// True if the group's body holds only ops that elementAt can compute.
 bool canComputeElements(graph::GroupOp group);
-
-/// Register type of an element: f32 for 16-bit floats, i1 for bool, else as stored; a vector when width > 1.
-mlir::Type registerType(mlir::Type element, int64_t width);
 
 class ElementEmitter {
 public:
@@ -80,9 +78,5 @@ private:
   llvm::SmallVector<mlir::Type> resultElement; ///< per result of the group, as in the graph
   mlir::Value fault;
 };
-
-/// Integer binary kinds on registers (scalars or vectors).
-mlir::Value emitIntBinary(mlir::OpBuilder &b, mlir::Location loc, graph::BinaryKind kind, mlir::Value x, mlir::Value y,
-                          bool isUnsigned);
 
 } // namespace gaudi::cpu

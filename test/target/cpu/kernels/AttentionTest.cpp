@@ -71,7 +71,7 @@ TEST_F(AttentionTest, FloatMasksBroadcastEveryWay) {
   Shape s{2, 3, 3, 14, 35, 8, 8};
   for (std::vector<int64_t> dims : {std::vector<int64_t>{2, 1, 1, 35}, {1, 1, 14, 35}, {2, 1, 14, 35}, {2, 3, 14, 35},
                                     {14, 35}, {35}, {2, 3, 14, 1}, {1}, {3, 1, 35}})
-    attend(s, {}, Input{type(dims), false, from({0, 0, -10000, -1.5, 2})});
+    attend(s, {}, Input{type(dims), false, from({0, 0, -30, -1.5, 2})});
 }
 
 TEST_F(AttentionTest, BoolMasks) {
