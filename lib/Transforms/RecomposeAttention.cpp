@@ -29,16 +29,30 @@ SmallVector<int64_t> swappedPermutation(int64_t rank) {
   return permutation;
 }
 
-/// Query without its scalar factors, which go to `scale`; looks through one reshape.
+/// A scaled value lies behind `value`, at most a head split (reshape, transpose, reshape) away.
+bool hasScale(Value value) {
+  for (int depth = 0; depth < 4; ++depth) {
+    if (scaled(value))
+      return true;
+    Operation *view = value.getDefiningOp();
+    if (!isa_and_present<ReshapeOp, TransposeOp>(view))
+      return false;
+    value = view->getOperand(0);
+  }
+  return false;
+}
+
+/// Query without its scalar factors, which go to `scale`. Views on the way are built again on the unscaled value.
 Value peelScale(Build &g, Value value, double &scale) {
   while (WithScalar part = scaled(value)) {
     scale *= part.c;
     value = part.x;
   }
-  auto view = value.getDefiningOp<ReshapeOp>();
-  if (!view || !scaled(view.getInput()))
+  if (!hasScale(value))
     return value;
-  return g.reshape(peelScale(g, view.getInput(), scale), dimsOf(value));
+  if (auto transpose = value.getDefiningOp<TransposeOp>())
+    return g.transpose(peelScale(g, transpose.getInput(), scale), transpose.getPermutation());
+  return g.reshape(peelScale(g, value.getDefiningOp()->getOperand(0), scale), dimsOf(value));
 }
 
 /// Key [.., S, D] from its transpose [.., D, S]. Transposes built here merge with the exporter's and vanish.
