@@ -120,6 +120,13 @@ static bool parseGenerator(std::string_view value, InputRequest &out, std::strin
   return false;
 }
 
+/// So that a misspelt generator is named as such, not as a bad number.
+static bool looksLikeValues(std::string_view text) {
+  std::string_view first = text.substr(0, text.find(','));
+  double ignored;
+  return parseNumber(first, ignored) || first == "true" || first == "false";
+}
+
 static Status parseValue(std::string_view value, const std::string &where, InputRequest &out) {
   std::string_view parameters;
   if (value.starts_with("@")) {
@@ -147,8 +154,7 @@ static Status parseValue(std::string_view value, const std::string &where, Input
     out.data = array.take();
     return {};
   }
-  bool number = !value.empty() && std::string_view("0123456789-+.tfin").find(value[0]) != std::string_view::npos;
-  if (!number)
+  if (!looksLikeValues(value))
     return usage(cat(where, ": cannot read '", value, "'"), "values: @FILE, random, ids, zeros, ones, 1,2,3 or f32[2]=1,2");
   out.kind = Kind::Literal;
   out.text = value;
