@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,34 +15,50 @@ namespace llvm {
 class raw_ostream;
 }
 
+namespace gaudi {
+class OnnxModel;
+}
+
 namespace gaudi::driver {
 
 /// Where to stop and print (DESIGN 2). Artifact = do not stop.
-enum class Stage { Import, Graph, Kernels, Rt, Llvm, Obj, Artifact };
+enum class Stage { Import, Graph, Kernels, Rt, Llvm, Artifact };
 
 struct CompileOptions {
   std::string model;                                                 ///< path of an .onnx file
   std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;  ///< --shape
   std::vector<std::pair<std::string, int64_t>> dims;                 ///< --dim
   std::string targetCpu = "native";
-  unsigned threads = 0;             ///< compile jobs, 0 = physical cores
-  uint64_t memoryBudget = 0;        ///< bytes for weights + slab + scratch; 0 = none
+  unsigned threads = 0;             ///< compile jobs and expected workers, 0 = physical cores
+  uint64_t memoryBudget = 0;        ///< bytes for the slab; 0 = none
   std::string externalRoot;         ///< --allow-external-root
-  bool taps = false;                ///< every group result becomes an output `tap:<node>` (gaudi-run compare)
   std::function<void(const std::string &)> progress; ///< one line per step; empty = quiet
+  /// Second-level cache: object code by kernel text.
+  std::function<std::optional<std::vector<char>>(const std::string &)> getObject;
+  std::function<void(const std::string &, const std::vector<char> &)> putObject;
 };
 
 /// Figures of one compile, for the report line.
 struct CompileStats {
-  double importMs = 0, transformMs = 0, kernelMs = 0, writeMs = 0;
-  unsigned groups = 0, kernels = 0; ///< launches, and distinct kernels behind them
+  double importMs = 0, transformMs = 0, kernelMs = 0, planMs = 0, writeMs = 0;
+  unsigned groups = 0, kernels = 0, compiled = 0; ///< launches, distinct kernels, those not from the cache
   uint64_t weightBytes = 0, slabBytes = 0, lowerBound = 0;
 };
 
-/// Compiles to `artifactPath`, with packed weights inside.
-Status compileToFile(const CompileOptions &options, const std::string &artifactPath, CompileStats &stats);
+/// Whether the artefact carries its weights.
+enum class Weights { Embed, Strip };
+
+/// Compiles `model` (already read from options.model) to `path`.
+Status compileToFile(const OnnxModel &model, const CompileOptions &options, Weights weights, const std::string &path,
+                     CompileStats &stats);
+
+/// Packs the weights of a stripped artefact at `artifact` into `path`.
+Status packWeightsFile(const OnnxModel &model, const std::string &artifact, const std::string &path);
 
 /// Runs the route up to `stage` (not Artifact) and prints it.
-Status printStage(const CompileOptions &options, Stage stage, llvm::raw_ostream &out);
+Status printStage(const OnnxModel &model, const CompileOptions &options, Stage stage, llvm::raw_ostream &out);
+
+/// Fields of the cache key with their values, in the order of knowledge/runtime.md 1.3 (weights' bytes are not in it).
+std::vector<std::pair<std::string, std::string>> keyComponents(const OnnxModel &model, const CompileOptions &options);
 
 } // namespace gaudi::driver

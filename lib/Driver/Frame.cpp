@@ -3,6 +3,7 @@
 
 #include "lib/Driver/Names.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -55,12 +55,15 @@ static SmallVector<Operation *> nextStep(Value value, ArrayRef<int64_t> whole, c
   constexpr size_t reach = 8; // longest diamond known: tanh-GELU that was not recomposed
   llvm::SetVector<Operation *> step;
   SmallVector<Value> open{value}; // results with users that are not in the step yet
-  auto isOpen = [&](Value v) { return llvm::any_of(v.getUsers(), [&](Operation *user) { return !step.contains(user); }); };
+  auto isOpen = [&](Value v) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) { return !step.contains(user); });
+  };
   while (step.size() < reach) {
     Operation *next = nullptr;
     for (Value v : open)
       for (Operation *user : v.getUsers())
-        if (!step.contains(user) && user->getBlock() == value.getParentBlock() && (!next || user->isBeforeInBlock(next)))
+        if (!step.contains(user) && user->getBlock() == value.getParentBlock() &&
+            (!next || user->isBeforeInBlock(next)))
           next = user;
     if (!next || !canFollow(next, whole, plan))
       return {};
@@ -148,8 +151,8 @@ private:
       return dimsOf(input) == space;
     bool isProducer = llvm::is_contained(op->getUsers(), member);
     if (auto gather = dyn_cast<GatherOp>(op)) // rows of a table, read where they are needed
-      return isProducer && gather.getAxis() == 0 && rankOf(gather.getData()) == 2 && dimsOf(gather.getResult()) == space &&
-             onlyUser(gather.getResult()) == member;
+      return isProducer && gather.getAxis() == 0 && rankOf(gather.getData()) == 2 &&
+             dimsOf(gather.getResult()) == space && onlyUser(gather.getResult()) == member;
     if (!isElementwise(op) || !spansRows(op->getResult(0)))
       return false;
     return !isProducer || staysInside(op);

@@ -79,7 +79,8 @@ SoftmaxOp findSoftmax(Value value, bool &zeroMaskedRows) {
       return fits ? softmax : SoftmaxOp();
     }
     if (auto select = dyn_cast<SelectOp>(op)) { // isnan(p) ? 0 : p
-      if (!isScalar(select.getOnTrue(), 0) || unaryInput(select.getCondition(), UnaryKind::is_nan) != select.getOnFalse())
+      if (!isScalar(select.getOnTrue(), 0) ||
+          unaryInput(select.getCondition(), UnaryKind::is_nan) != select.getOnFalse())
         return {};
       zeroMaskedRows = true;
       value = select.getOnFalse();
@@ -132,7 +133,8 @@ struct FormAttention : OpRewritePattern<MatMulOp> {
 
     Value q = scores->product.getLhs();
     auto [batch, heads] = batchAndHeads(*scores, q);
-    int64_t queries = dimsOf(scores->product.getResult()).take_back(2)[0], keys = dimsOf(scores->product.getResult()).back();
+    int64_t queries = dimsOf(scores->product.getResult()).take_back(2)[0],
+            keys = dimsOf(scores->product.getResult()).back();
     int64_t lead = rankOf(q) == 4 ? dimsOf(q)[0] * dimsOf(q)[1] : dimsOf(q)[0];
     if (lead != batch * heads || (rankOf(q) == 4 && (dimsOf(q)[0] != batch || dimsOf(q)[1] != heads)))
       return failure();
@@ -168,8 +170,8 @@ struct FormAttention : OpRewritePattern<MatMulOp> {
       lead *= dim;
     for (Value value : all) {
       auto type = tensorType(value);
-      if (!type.hasStaticShape() || (type.getRank() != 3 && type.getRank() != 4) || !isa<FloatType>(type.getElementType()) ||
-          type.getElementType() != elementOf(product.getLhs()))
+      if (!type.hasStaticShape() || (type.getRank() != 3 && type.getRank() != 4) ||
+          !isa<FloatType>(type.getElementType()) || type.getElementType() != elementOf(product.getLhs()))
         return false;
       int64_t own = 1;
       for (int64_t dim : type.getShape().drop_back(2))

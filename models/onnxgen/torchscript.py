@@ -17,6 +17,9 @@ class TorchScript(Exporter):
     def constant(self, value: np.ndarray) -> str:
         return self.graph.constant_node(value)
 
+    def buffer(self, name: str, value: np.ndarray) -> str:
+        return self.constant(value)  # buffers that the trace slices are constants to it
+
     def _runtime_dim(self, value: str, axis: int, extent: str) -> str:
         return self.op("Gather", self.op("Shape", value), self.int_scalar(axis), axis=0)
 
@@ -116,10 +119,14 @@ class TorchScript(Exporter):
         if layout.style == "distilbert":
             return self._eager_distilbert(query, key, value, layout, mask)
         if layout.style == "clip":
-            # Two generations of CLIPAttention; the old one is what exports of Stable Diffusion 1.5 contain.
-            eager = self._eager_clip if self.form.opset >= 17 else self._bmm_clip
+            eager = self._bmm_clip if self._uses_bmm else self._eager_clip
             return eager(query, key, value, layout, mask)
         return self._eager_bert(query, key, value, layout, mask)
+
+    @property
+    def _uses_bmm(self) -> bool:
+        """Two generations of eager CLIP; the old one is what exports of Stable Diffusion 1.5 contain (opset 14)."""
+        return self.form.attention == "eager" and self.form.opset < 17
 
     def _projected_heads(self, query, key, value, layout) -> tuple[str, str, str]:
         """q and v [b, H, s, d], k [b, H, d, s]: the exporter merges the two Transposes of k."""
@@ -177,22 +184,35 @@ class TorchScript(Exporter):
     def _merged_dims(self, context, layout):
         """CLIP takes even the width from the traced input, `b, s, h = hidden_states.shape`."""
         dims = super()._merged_dims(context, layout)
-        if layout.style != "clip" or self.form.opset < 17 or isinstance(layout.extents.batch, int):
+        if layout.style != "clip" or self._uses_bmm or isinstance(layout.extents.batch, int):
             return dims
         return (*dims[:2], layout.extents.traced_width)
 
     def _sdpa(self, query, key, value, layout, mask):
         """symbolic_opset14.scaled_dot_product_attention: both factors are scaled by the square root of the scale."""
-        query, key, value = self._projected_heads(query, key, value, layout)
+        query, value = (self.split_heads(x, layout) for x in (query, value))
+        key = self.reshape(key, layout.split_dims)
+        mask = self._mask_of_keys(key, layout, mask)
+        key = self.op("Transpose", key, perm=[0, 2, 3, 1])
         query, key = (self.op("Mul", x, root) for x, root in zip((query, key), self._scale_roots(query, layout)))
         scores = self.op("Add", self.op("MatMul", query, key), mask)
         return self.merge_heads(self.op("MatMul", self.softmax(scores), value), layout)
 
+    def _mask_of_keys(self, key: str, layout, mask: str) -> str:
+        """`attention_mask[:, :, :, :key.shape[-2]]` of CLIP's sdpa_attention_forward, which cuts off nothing.
+
+        key: [b, s, H, d] before its Transpose to [b, H, s, d], which stays for the sake of its shape.
+        """
+        if layout.style != "clip" or None not in self.extents.values():
+            return mask
+        shape = self.op("Shape", self.op("Transpose", key, perm=[0, 2, 1, 3]))
+        length = self.op("Gather", shape, self.int_scalar(2), axis=0)
+        return self.op("Slice", mask, self.ints(0), self.unsqueeze(length, 0), self.ints(3), self.ints(1))
+
     def _scale_roots(self, query: str, layout) -> tuple[str, str]:
         """d^-1/4 twice. CLIP passes the scale, so that it folds; otherwise it comes from the shape of q at run time."""
         if layout.style == "clip" or None not in self.extents.values():
-            root = self.scalar(layout.size**-0.25)
-            return root, root
+            return self.scalar(layout.size**-0.25), self.scalar(layout.size**-0.25)
         last = self.op("Slice", self.op("Shape", query), self.ints(-1), self.ints(INT64_MAX))
         one = self.constant(np.array([1.0], self.dtype.numpy))
         scale = self.to_compute_type(self.op("Div", one, self.op("Sqrt", self.to_compute_type(last))))

@@ -66,7 +66,8 @@ struct Cli : testing::Test {
   Result finish(pid_t pid) {
     int status = 0;
     ::waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp(dir.path + "/out"), slurp(dir.path + "/err")};
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), slurp(dir.path + "/out"),
+            slurp(dir.path + "/err")};
   }
   Result run(std::vector<std::string> arguments) { return finish(start(std::move(arguments))); }
   /// With the inputs.
@@ -84,7 +85,8 @@ struct Cli : testing::Test {
 } // namespace
 
 TEST_F(Cli, RunsAndWritesOutputs) {
-  Result r = runModel({gdx, "--output", "y=@" + dir.path + "/y.npy", "--output=@" + dir.path + "/all.npz", "--output=y=-"});
+  Result r =
+      runModel({gdx, "--output", "y=@" + dir.path + "/y.npy", "--output=@" + dir.path + "/all.npz", "--output=y=-"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_TRUE(r.out.starts_with("y f32[4,48]=")) << r.out;
   EXPECT_TRUE(has(r.err, "ex: cpu x86-64")) << r.err;
@@ -104,7 +106,8 @@ TEST_F(Cli, ComputesWhatTheReferenceSays) {
   ASSERT_TRUE(io::writeNpy(dir.path + "/x.npy", {"", DType::F32, {4, 32}}, {x.data(), x.size() * 4}).ok());
   TensorSpec spec = {"", DType::F32, {4, 48}};
   ASSERT_TRUE(io::writeNpy(dir.path + "/ref.npy", spec, {expected.data(), expected.size() * 4}).ok());
-  std::vector<std::string> args = {"run", gdx, "--input=x=@" + dir.path + "/x.npy", "--input=ids=0,3,1,2", "--expect=y=@" + dir.path + "/ref.npy"};
+  std::vector<std::string> args = {"run", gdx, "--input=x=@" + dir.path + "/x.npy", "--input=ids=0,3,1,2",
+                                   "--expect=y=@" + dir.path + "/ref.npy"};
   Result r = run(args);
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_TRUE(r.out.starts_with("y: f32[4,48]: equal within atol 1e-05, rtol 0.001")) << r.out;
@@ -121,10 +124,14 @@ TEST_F(Cli, ComputesWhatTheReferenceSays) {
 }
 
 TEST_F(Cli, UsageErrors) {
-  struct Row { std::vector<std::string> arguments; std::string error; };
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string error;
+  };
   for (const Row &row : std::initializer_list<Row>{
            {{}, "error: no command and no model given\nhint: gaudi-run --help shows how to start\n"},
-           {{gdx, "--inptu", "x"}, "error: unknown flag '--inptu'; did you mean '--input'?\nhint: gaudi-run run --help lists the flags\n"},
+           {{gdx, "--inptu", "x"},
+            "error: unknown flag '--inptu'; did you mean '--input'?\nhint: gaudi-run run --help lists the flags\n"},
            {{gdx, "-input", "x"}, "error: unknown flag '-input'; did you mean '--input'?"},
            {{gdx, "--frobnicate"}, "error: unknown flag '--frobnicate'\n"},
            {{"bnech", gdx}, "error: no command or file 'bnech'; did you mean 'bench'?"},
@@ -140,7 +147,9 @@ TEST_F(Cli, UsageErrors) {
            {{gdx, "--output=y=file"}, "error: --output: cannot read 'y=file'"},
            {{gdx, "--output=z=-"}, "error: no output 'z'"},
            {{gdx, "--expect=y=1"}, "error: --expect: cannot read 'y=1'"},
-           {{gdx}, "error: no value for inputs 'x', 'ids'; the inputs are:\n  x    f32[4,32]\n  ids  i64[4]\nhint: add --input"},
+           {{gdx},
+            "error: no value for inputs 'x', 'ids'; the inputs are:\n  x    f32[4,32]\n  ids  i64[4]\nhint: add "
+            "--input"},
            {{"bench", gdx, "--warmup=some"}, "error: --warmup: cannot read 'some'"},
            {{"bench", gdx, "--duration=x"}, "error: --duration: cannot read 'x'"},
            {{"bench", gdx, "--percentiles=x"}, "error: --percentiles: not a percentage (found 'x', expected 0 to 100)"},
@@ -155,7 +164,8 @@ TEST_F(Cli, UsageErrors) {
 }
 
 TEST_F(Cli, ValuesInSeparateArgumentsMayLookOdd) {
-  Result r = run({gdx, "--input", "x=random:range=-1..1", "--input", "ids=0,0,0,0", "--output", "y=-", "--atol", "1e-3", "-q"});
+  Result r = run(
+      {gdx, "--input", "x=random:range=-1..1", "--input", "ids=0,0,0,0", "--output", "y=-", "--atol", "1e-3", "-q"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.err, "");
 }
@@ -205,7 +215,8 @@ TEST_F(Cli, Json) {
   r = runModel({"bench", gdx, "--json=" + dir.path + "/b.json", "--iterations=20", "--warmup=3"});
   EXPECT_EQ(r.code, 0) << r.err;
   std::string json = slurp(dir.path + "/b.json");
-  EXPECT_TRUE(has(json, R"("latency_ms":{"p50":)") && has(json, R"("samples":[)") && has(json, R"("warmup_runs":3)")) << json;
+  EXPECT_TRUE(has(json, R"("latency_ms":{"p50":)") && has(json, R"("samples":[)") && has(json, R"("warmup_runs":3)"))
+      << json;
   EXPECT_TRUE(has(json, R"("memory":{"weights":6208,"slab":896)")) << json;
   EXPECT_TRUE(has(r.out, "first run ")) << r.out; // text still on stdout
   std::string samples = json.substr(json.find("samples"));
@@ -213,9 +224,11 @@ TEST_F(Cli, Json) {
 }
 
 TEST_F(Cli, Bench) {
-  Result r = runModel({"bench", gdx, "--duration=50ms", "--concurrency=2", "--percentiles=10,99.9", "--profile", "--trace=" + dir.path + "/t.json"});
+  Result r = runModel({"bench", gdx, "--duration=50ms", "--concurrency=2", "--percentiles=10,99.9", "--profile",
+                       "--trace=" + dir.path + "/t.json"});
   EXPECT_EQ(r.code, 0) << r.err;
-  for (const char *part : {"compile     0 (cache none)", "open ", "first run ", " of warm-up, 2 at a time", "  p10 ", "  p99.9 ", "CoV ", "throughput "})
+  for (const char *part : {"compile     0 (cache none)", "open ", "first run ", " of warm-up, 2 at a time", "  p10 ",
+                           "  p99.9 ", "CoV ", "throughput "})
     EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
   EXPECT_TRUE(has(r.out, "dense (matmul_bias)")) << r.out;
   EXPECT_TRUE(has(slurp(dir.path + "/t.json"), "\"traceEvents\":[{\"name\":"));
@@ -233,7 +246,8 @@ TEST_F(Cli, Compare) {
   r = runModel({"compare", gdx, dir.path + "/other.gdx", "--json=" + dir.path + "/c.json"});
   EXPECT_EQ(r.code, 7) << r.err;
   EXPECT_TRUE(has(r.err, "error: ex and other: 1 of 1 tensors differ, first 'y'")) << r.err;
-  EXPECT_TRUE(has(slurp(dir.path + "/c.json"), R"({"equal":false,"first_over_tolerance":"y","tensors":[{"name":"y","ok":false)"));
+  EXPECT_TRUE(has(slurp(dir.path + "/c.json"),
+                  R"({"equal":false,"first_over_tolerance":"y","tensors":[{"name":"y","ok":false)"));
   r = runModel({"compare", gdx, "--device=cpu", "--device=cpu"});
   EXPECT_EQ(r.code, 0) << r.err;
 }
@@ -241,8 +255,9 @@ TEST_F(Cli, Compare) {
 TEST_F(Cli, InspectAndDevices) {
   Result r = run({"inspect", gdx});
   EXPECT_EQ(r.code, 0) << r.err;
-  for (const char *part : {"target    cpu x86-64", "  x    f32[4,32]\n", "outputs\n  y  f32[4,48]\n", "lower bound 768 bytes, ratio 1.17",
-                           "  live at the peak\n    h  768 bytes", "kernels   2 launches of 2 kernels"})
+  for (const char *part :
+       {"target    cpu x86-64", "  x    f32[4,32]\n", "outputs\n  y  f32[4,48]\n", "lower bound 768 bytes, ratio 1.17",
+        "  live at the peak\n    h  768 bytes", "kernels   2 launches of 2 kernels"})
     EXPECT_TRUE(has(r.out, part)) << part << "\n" << r.out;
   r = run({"inspect", gdx, "--json"});
   EXPECT_TRUE(has(r.out, R"("live_at_peak":[{"name":"h","bytes":768}])")) << r.out;
@@ -257,10 +272,11 @@ TEST_F(Cli, CacheVerbsAndEntriesAsModels) {
   auto store = cache::Cache::open(dir.path + "/cache", {});
   cache::Key key;
   key.bytes.fill(0xab);
-  auto hit = store->publish(cache::Kind::Program, key, {.compileMs = 41'200, .label = "ex"}, [&](const std::string &path) {
-    std::filesystem::copy_file(gdx, path, std::filesystem::copy_options::overwrite_existing);
-    return Status();
-  });
+  auto hit =
+      store->publish(cache::Kind::Program, key, {.compileMs = 41'200, .label = "ex"}, [&](const std::string &path) {
+        std::filesystem::copy_file(gdx, path, std::filesystem::copy_options::overwrite_existing);
+        return Status();
+      });
   ASSERT_TRUE(hit.ok() && hit->has_value());
   EXPECT_EQ(runModel({(*hit)->path}).code, 0); // an entry is an artefact
   r = run({"cache", "list"});
@@ -274,9 +290,13 @@ TEST_F(Cli, CacheVerbsAndEntriesAsModels) {
 }
 
 TEST_F(Cli, OnnxGoesThroughTheCompiler) {
-  script("echo \"$@\" > " + dir.path + "/args\n"
-         "echo 'compiler talks' >&2\n"
-         "echo '{\"artifact\": \"" + gdx + "\", \"weights\": \"\", \"cache\": \"hit\", \"key\": \"9f3a0c12ab\", \"compile_ms\": 0, \"saved_ms\": 41200}'");
+  script(
+      "echo \"$@\" > " + dir.path +
+      "/args\n"
+      "echo 'compiler talks' >&2\n"
+      "echo '{\"artifact\": \"" +
+      gdx +
+      "\", \"weights\": \"\", \"cache\": \"hit\", \"key\": \"9f3a0c12ab\", \"compile_ms\": 0, \"saved_ms\": 41200}'");
   Result r = runModel({dir.path + "/m.onnx", "--forbid-compile", "--shape=q=1x2", "--dim=batch=4"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_TRUE(r.err.starts_with("compiler talks\ncache: hit 9f3a0c12 load ")) << r.err;

@@ -1,6 +1,6 @@
 //===- InputsTest.cpp - values for a signature ----------------------------===//
-#include "IoSupport.h"
 #include "tools/gaudi-run/Inputs.h"
+#include "IoSupport.h"
 #include "tools/gaudi-run/io/Npz.h"
 
 #include <fstream>
@@ -9,7 +9,8 @@ using namespace gaudi;
 using namespace gaudi::run;
 using gaudi::io::TempDir;
 
-static const std::vector<TensorSpec> signature = {{"input_ids", DType::I64, {1, 4}}, {"attention_mask", DType::F32, {1, 4}}};
+static const std::vector<TensorSpec> signature = {{"input_ids", DType::I64, {1, 4}},
+                                                  {"attention_mask", DType::F32, {1, 4}}};
 
 static Expected<std::vector<io::Array>> build(std::vector<std::string> inputs, std::string dir = "") {
   Options options;
@@ -35,8 +36,8 @@ TEST(Inputs, GeneratorsAndLiterals) {
 }
 
 TEST(Inputs, RandomDependsOnSeedAndNameOnly) {
-  auto a = build({"input_ids=zeros", "attention_mask=random:seed=7,range=-2..5"}), b = build({"*=random:seed=7,range=-2..5"}),
-       c = build({"*=random:seed=8,range=-2..5"});
+  auto a = build({"input_ids=zeros", "attention_mask=random:seed=7,range=-2..5"}),
+       b = build({"*=random:seed=7,range=-2..5"}), c = build({"*=random:seed=8,range=-2..5"});
   ASSERT_TRUE(a.ok() && b.ok() && c.ok());
   bool differs = false;
   for (int i = 0; i < 4; ++i) {
@@ -54,13 +55,15 @@ TEST(Inputs, ErrorsNameTheSignature) {
   EXPECT_EQ(build({"input_idz=zeros"}).status().hint(), "inputs: input_ids, attention_mask");
   EXPECT_EQ(errorOf({"input_ids=f64[1,127]=" + std::string(126 * 2, '0')}).substr(0, 48),
             "--input input_ids: wrong number of values (found");
-  EXPECT_EQ(errorOf({"input_ids=f64[1,2]=1,2", "attention_mask=ones"}), "input 'input_ids': got f64[1,2], need i64[1,4]");
+  EXPECT_EQ(errorOf({"input_ids=f64[1,2]=1,2", "attention_mask=ones"}),
+            "input 'input_ids': got f64[1,2], need i64[1,4]");
   Expected<std::vector<io::Array>> type = build({"input_ids=i32[1,4]=1,2,3,4", "attention_mask=ones"});
   EXPECT_EQ(type.status().message(), "input 'input_ids': got i32[1,4], need i64[1,4]");
   EXPECT_EQ(type.status().hint(), "convert the file, in numpy: a.astype('i64')");
   EXPECT_EQ(errorOf({}), "no value for inputs 'input_ids', 'attention_mask'; the inputs are:\n"
                          "  input_ids       i64[1,4]\n  attention_mask  f32[1,4]");
-  EXPECT_EQ(build({}).status().hint(), "add --input 'input_ids=ids' --input 'attention_mask=random', or --input '*=random'");
+  EXPECT_EQ(build({}).status().hint(),
+            "add --input 'input_ids=ids' --input 'attention_mask=random', or --input '*=random'");
   EXPECT_EQ(build({}).status().code(), StatusCode::Usage);
 }
 
@@ -75,7 +78,8 @@ TEST(Inputs, ErrorsOfTheFlag) {
   EXPECT_EQ(errorOf({"x=zeros:1"}), "--input x: cannot read 'zeros:1'");
   EXPECT_EQ(errorOf({"input_ids=1,2", "attention_mask=ones"}),
             "input 'input_ids': wrong number of values (found 2, expected 4 for i64[1,4])");
-  EXPECT_EQ(errorOf({"input_ids=zeros", "attention_mask=ids"}), "input 'attention_mask': ids are for integer inputs (found f32)");
+  EXPECT_EQ(errorOf({"input_ids=zeros", "attention_mask=ids"}),
+            "input 'attention_mask': ids are for integer inputs (found f32)");
   EXPECT_EQ(errorOf({"input_ids=random:range=0..1e30", "attention_mask=ones"}),
             "input 'input_ids': range 0..1e+30 does not fit i64");
   EXPECT_EQ(errorOf({}, "/nonexistent"), "--inputs: no folder '/nonexistent'");
@@ -87,8 +91,9 @@ TEST(Inputs, FilesOfEveryKind) {
   float mask[] = {1, 0, 1, 0};
   TensorSpec idsSpec = {"", DType::I64, {1, 4}}, maskSpec = {"", DType::F32, {1, 4}};
   ASSERT_TRUE(io::writeNpy(dir.path + "/ids.npy", idsSpec, {ids, sizeof ids}).ok());
-  ASSERT_TRUE(io::writeNpz(dir.path + "/all.npz", {{"ids", idsSpec, {ids, sizeof ids}},
-                                                   {"attention_mask", maskSpec, {mask, sizeof mask}}}).ok());
+  ASSERT_TRUE(io::writeNpz(dir.path + "/all.npz",
+                           {{"ids", idsSpec, {ids, sizeof ids}}, {"attention_mask", maskSpec, {mask, sizeof mask}}})
+                  .ok());
   std::ofstream(dir.path + "/mask.bin", std::ios::binary).write(reinterpret_cast<char *>(mask), sizeof mask);
   std::string at = "=@" + dir.path;
   for (auto inputs : {std::vector<std::string>{"input_ids" + at + "/ids.npy", "attention_mask" + at + "/mask.bin"},
@@ -100,7 +105,8 @@ TEST(Inputs, FilesOfEveryKind) {
   }
   EXPECT_EQ(errorOf({"input_ids" + at + "/mask.bin", "attention_mask=ones"}),
             dir.path + "/mask.bin: wrong size for raw data (found 16 bytes, expected 32 for i64[1,4])");
-  EXPECT_EQ(errorOf({"input_ids" + at + "/all.npz", "attention_mask=ones"}), dir.path + "/all.npz: no array 'input_ids'");
+  EXPECT_EQ(errorOf({"input_ids" + at + "/all.npz", "attention_mask=ones"}),
+            dir.path + "/all.npz: no array 'input_ids'");
   EXPECT_EQ(parseInput("input_ids" + at + "/ids.npy")->shapeFlag(), "input_ids=1x4");
   EXPECT_EQ(parseInput("input_ids=zeros")->shapeFlag(), "");
 }
@@ -112,7 +118,9 @@ TEST(Inputs, DirectoryOfPbAndNpy) {
   std::string pb = std::string("\x08\x01\x08\x04\x10\x07") + "\x42\x04some\x4a\x20" + io::raw<int64_t>({5, 6, 7, 8});
   std::ofstream(dir.path + "/test_data_set_0/input_0.pb", std::ios::binary) << pb;
   float mask[] = {1, 0, 1, 0};
-  ASSERT_TRUE(io::writeNpy(dir.path + "/test_data_set_0/attention_mask.npy", {"", DType::F32, {1, 4}}, {mask, sizeof mask}).ok());
+  ASSERT_TRUE(
+      io::writeNpy(dir.path + "/test_data_set_0/attention_mask.npy", {"", DType::F32, {1, 4}}, {mask, sizeof mask})
+          .ok());
   auto arrays = build({}, dir.path);
   ASSERT_TRUE(arrays.ok()) << arrays.status().message();
   EXPECT_EQ((*arrays)[0].as<int64_t>()[3], 8);

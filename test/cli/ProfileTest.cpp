@@ -25,6 +25,7 @@ TEST(Profile, RowsAreAveragedAndSorted) {
 TEST(Profile, Trace) {
   std::string trace = chromeTrace(kernels, times);
   EXPECT_NE(trace.find(R"({"name":"dense","ph":"X","pid":0,"tid":0,"ts":1,"dur":3,"args":{"kernel":"matmul")"),
-            std::string::npos) << trace;
+            std::string::npos)
+      << trace;
   EXPECT_EQ(chromeTrace(kernels, {}), R"({"displayTimeUnit":"ms","traceEvents":[]})");
 }

@@ -1,6 +1,6 @@
 //===- ResolveTest.cpp - calling the compiler -----------------------------===//
-#include "IoSupport.h"
 #include "tools/gaudi-run/Resolve.h"
+#include "IoSupport.h"
 
 #include <fstream>
 
@@ -10,7 +10,8 @@ using gaudi::io::TempDir;
 
 TEST(Resolve, ReadsTheAnswer) {
   auto r = parseResolution(R"({"artifact": "/c/a \"b\".gdx", "weights": "", "cache": "hit", "key": "9f3a0c12ee", )"
-                           R"("compile_ms": 0, "saved_ms": 4.12e4, "later": null, "temporary": true})" "\n");
+                           R"("compile_ms": 0, "saved_ms": 4.12e4, "later": null, "temporary": true})"
+                           "\n");
   ASSERT_TRUE(r.ok()) << r.status().message();
   EXPECT_EQ(r->artifact, "/c/a \"b\".gdx");
   EXPECT_EQ(r->savedMs, 41200);

@@ -54,6 +54,13 @@ inline Parsed parse(const ::onnx::ModelProto &model, const std::string &folder =
   return parse(model.SerializeAsString(), folder, options);
 }
 
-inline std::string errorOf(const Parsed &parsed) { return parsed.model.ok() ? "ok" : parsed.model.status().message(); }
+/// The message without the model's path in front, which every error of the reader has.
+inline std::string errorOf(const Parsed &parsed) {
+  if (parsed.model.ok())
+    return "ok";
+  const std::string &message = parsed.model.status().message();
+  EXPECT_TRUE(message.starts_with("m.onnx: ")) << message;
+  return message.substr(8);
+}
 
 } // namespace gaudi::test

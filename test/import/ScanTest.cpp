@@ -78,12 +78,12 @@ TEST(Scan, EveryTruncationIsAnError) {
     EXPECT_NE(error, "ok") << length;
   }
   size_t graphEnd = bytes.size() - 4; // the opset import follows; the file cannot tell that there was more
-  EXPECT_EQ(errorOf(parse(bytes.substr(0, 1000))), "m.onnx: truncated at byte 1000 of " + std::to_string(graphEnd));
+  EXPECT_EQ(errorOf(parse(bytes.substr(0, 1000))), "truncated at byte 1000 of " + std::to_string(graphEnd));
 }
 
 TEST(Scan, RecognisesWhatIsNotOnnx) {
-  EXPECT_EQ(errorOf(parse(std::string())), "m.onnx: not an ONNX model: file is empty");
-  EXPECT_EQ(errorOf(parse(std::string("\xff\xd8\xff\xe0"))), "m.onnx: not an ONNX protobuf (starts with FF D8 FF)");
+  EXPECT_EQ(errorOf(parse(std::string())), "not an ONNX model: file is empty");
+  EXPECT_EQ(errorOf(parse(std::string("\xff\xd8\xff\xe0"))), "not an ONNX protobuf (starts with FF D8 FF)");
 }
 
 TEST(Scan, LimitsNesting) {
@@ -98,7 +98,7 @@ TEST(Scan, LimitsNesting) {
     return errorOf(parse(model));
   };
   EXPECT_EQ(nested(31), "ok");
-  EXPECT_EQ(nested(32), "m.onnx: subgraphs nested deeper than 31 (protobuf recursion limit)");
+  EXPECT_EQ(nested(32), "subgraphs nested deeper than 31 (protobuf recursion limit)");
 }
 
 TEST(Scan, LimitsNodes) {
@@ -107,5 +107,5 @@ TEST(Scan, LimitsNodes) {
     addNode(*model.mutable_graph(), "n", "Relu", {}, {});
   ReadOptions options;
   options.maxNodes = 4;
-  EXPECT_EQ(errorOf(parse(model, {}, options)), "m.onnx: more than 4 nodes");
+  EXPECT_EQ(errorOf(parse(model, {}, options)), "more than 4 nodes");
 }

@@ -75,16 +75,16 @@ TEST(Structure, FunctionCycle) {
     node->set_op_type(callee);
     node->set_domain("d");
   }
-  EXPECT_EQ(errorOf(parse(model)), "m.onnx: function cycle: f -> g -> f");
+  EXPECT_EQ(errorOf(parse(model)), "function cycle: f -> g -> f");
 }
 
 TEST(Structure, Opsets) {
   auto model = emptyModel();
   model.mutable_opset_import(0)->set_version(99);
-  EXPECT_EQ(errorOf(parse(model)), "m.onnx: ai.onnx opset 99 unsupported (7-25)");
+  EXPECT_EQ(errorOf(parse(model)), "ai.onnx opset 99 unsupported (7-25)");
   EXPECT_EQ(parse(model).model.status().code(), StatusCode::Unsupported);
   model.clear_opset_import();
-  EXPECT_EQ(errorOf(parse(model)), "m.onnx: model declares no opset");
+  EXPECT_EQ(errorOf(parse(model)), "model declares no opset");
 }
 
 /// FunctionProto.attribute_proto is newer than the installed onnx.proto.
