@@ -258,9 +258,17 @@ static void setModuleAttributes(ModuleOp module, const OnnxModel &model) {
   module->setAttr("graph.model", b.getStringAttr(model.path()));
 }
 
-/// Text of a diagnostic, without the op name that the user did not write ("'graph.reshape' op ").
+/// Text of a diagnostic, without MLIR's quotes around types and without the op name that the user did not write
+/// ("'graph.reshape' op ").
 static std::string plainText(Diagnostic &diag) {
-  std::string text = diag.str();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (DiagnosticArgument &argument : diag.getArguments()) {
+    if (argument.getKind() == DiagnosticArgument::DiagnosticArgumentKind::Type)
+      os << argument.getAsType();
+    else
+      argument.print(os);
+  }
   StringRef rest = text;
   if (rest.consume_front("'graph.") && rest.contains("' op "))
     rest = rest.split("' op ").second;

@@ -59,16 +59,12 @@ void OnnxModel::Impl::finishDigest(Xxh3Stream &hash) {
 }
 
 Status OnnxModel::Impl::load(const std::string &folder, const ReadOptions &options) {
-  auto fail = [&](Status status) { return std::move(status).annotate(path); };
   auto skeleton = scanModel(store.bytes(0, 0, store.fileSizeBytes(0)), {.maxNodes = options.maxNodes});
   if (!skeleton.ok())
-    return fail(skeleton.takeStatus());
-  if (Status status = parseSkeleton(*skeleton); !status.ok())
-    return fail(std::move(status));
-  if (Status status = checkOpsets(proto); !status.ok())
-    return fail(std::move(status));
-  if (Status status = checkFunctions(proto); !status.ok())
-    return fail(std::move(status));
+    return skeleton.takeStatus();
+  GAUDI_TRY(parseSkeleton(*skeleton));
+  GAUDI_TRY(checkOpsets(proto));
+  GAUDI_TRY(checkFunctions(proto));
   GAUDI_TRY(checkStructure(proto, options, nodeOrder));
   GAUDI_TRY(readLiterals(*skeleton, folder, options));
   finishDigest(*skeleton->hash);
@@ -89,7 +85,7 @@ Expected<OnnxModel> OnnxModel::read(const std::string &path, const ReadOptions &
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->store.addMapped(file.take(), path);
-  GAUDI_TRY(impl->load(folderOf(path), options));
+  GAUDI_TRY(impl->load(folderOf(path), options).annotate(path));
   return OnnxModel(std::move(impl));
 }
 
@@ -98,7 +94,7 @@ Expected<OnnxModel> OnnxModel::parse(std::span<const std::byte> bytes, const std
   auto impl = std::make_unique<Impl>();
   impl->path = name;
   impl->store.addBorrowed(name, bytes);
-  GAUDI_TRY(impl->load(folder, options));
+  GAUDI_TRY(impl->load(folder, options).annotate(name));
   return OnnxModel(std::move(impl));
 }
 

@@ -16,8 +16,8 @@ namespace {
 /// Deepest chain in models.md: two masks, two scales, two views and two casts.
 constexpr int kMaxDepth = 12;
 
-/// Adding a score to a number this low rounds back to it (half an ulp exceeds any sensible score), so filling and adding
-/// are the same.
+/// Adding a score to a number this low rounds back to it (half an ulp exceeds any sensible score), so filling and
+/// adding are the same.
 bool isLowest(double fill, Type type) { return fill <= (type.isF16() ? -6e4 : -1e9); }
 
 bool keepsLastTwo(Value a, Value b) {
@@ -123,7 +123,8 @@ std::optional<std::vector<bool>> allowedPositions(const MaskTerm &term) {
   return allowed;
 }
 
-/// Exactly the lower triangle, at either alignment, in every batch and head the constant spells out. Row 0 always sees a key, so a finite fill means the same as -inf.
+/// Exactly the lower triangle, at either alignment, in every batch and head the constant spells out. Row 0 always sees
+/// a key, so a finite fill means the same as -inf.
 bool isCausal(const MaskTerm &term, ArrayRef<int64_t> scores, bool &bottomRight) {
   int64_t queries = scores[2], keys = scores[3];
   if (dimsOf(term.value).take_back(2) != scores.take_back(2) || queries * keys <= 1)

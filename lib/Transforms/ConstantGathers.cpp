@@ -39,9 +39,8 @@ HostTensor dropRepeats(HostTensor ids) {
   for (size_t axis = 0; axis < ids.shape.size(); ++axis) {
     int64_t dim = ids.shape[axis], inner = ids.elementCount() / std::max<int64_t>(dim, 1);
     ArrayRef<int64_t> values(ids.ints());
-    bool repeats = llvm::all_of(llvm::seq<int64_t>(1, dim), [&](int64_t i) {
-      return values.slice(i * inner, inner) == values.take_front(inner);
-    });
+    bool repeats = llvm::all_of(llvm::seq<int64_t>(1, dim),
+                                [&](int64_t i) { return values.slice(i * inner, inner) == values.take_front(inner); });
     if (!repeats || dim == 0)
       break;
     ids.ints().resize(inner);

@@ -194,8 +194,8 @@ FailureOr<bool> foldOp(Operation *op) {
 
 void updateReturnTypes(func::FuncOp func) {
   Operation *terminator = func.getBody().front().getTerminator();
-  func.setFunctionType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(),
-                                         terminator->getOperandTypes()));
+  func.setFunctionType(
+      FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));
 }
 
 void eraseDead(func::FuncOp func) {

@@ -58,8 +58,6 @@ struct SliceWeight : OpRewritePattern<SliceOp> {
 
 } // namespace
 
-void addWeightPatterns(RewritePatternSet &patterns) {
-  patterns.add<ReshapeWeight, SliceWeight>(patterns.getContext());
-}
+void addWeightPatterns(RewritePatternSet &patterns) { patterns.add<ReshapeWeight, SliceWeight>(patterns.getContext()); }
 
 } // namespace gaudi::transforms

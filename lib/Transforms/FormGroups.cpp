@@ -21,7 +21,8 @@ namespace {
 constexpr int64_t kMaxLiteralElements = 16;
 
 bool isLiteral(Value value, ArrayRef<Operation *> users) {
-  if (!value.getDefiningOp<ConstantOp>() || !scalarOf(value) || tensorType(value).getNumElements() > kMaxLiteralElements)
+  if (!value.getDefiningOp<ConstantOp>() || !scalarOf(value) ||
+      tensorType(value).getNumElements() > kMaxLiteralElements)
     return false;
   // Contractions and tables want their operands in memory whatever the size.
   return llvm::none_of(users, [&](Operation *op) {
@@ -32,7 +33,8 @@ bool isLiteral(Value value, ArrayRef<Operation *> users) {
 /// Builds the group of `ops` (in block order) at the builder and replaces their outside uses.
 class GroupBuilder {
 public:
-  GroupBuilder(OpBuilder &builder, ArrayRef<Operation *> ops, StringRef kind) : builder(builder), ops(ops), kind(kind) {}
+  GroupBuilder(OpBuilder &builder, ArrayRef<Operation *> ops, StringRef kind)
+      : builder(builder), ops(ops), kind(kind) {}
 
   void build() {
     collect();
@@ -69,7 +71,8 @@ private:
 
   /// Names every op inside, so that a profile can name the ONNX nodes of a kernel.
   Location location() {
-    return FusedLoc::get(builder.getContext(), llvm::map_to_vector(ops, [](Operation *op) -> Location { return op->getLoc(); }));
+    return FusedLoc::get(builder.getContext(),
+                         llvm::map_to_vector(ops, [](Operation *op) -> Location { return op->getLoc(); }));
   }
 
   OpBuilder &builder;
@@ -82,11 +85,12 @@ private:
 /// Norms and softmax over other dims than the last have no rows: primitives serve them.
 void decomposeOffRow(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    bool offRow = TypeSwitch<Operation *, bool>(&op)
-                      .Case<SoftmaxOp, LayerNormOp, RmsNormOp>([](auto o) {
-                        return static_cast<int64_t>(o.getAxis()) != rankOf(o.getInput()) - 1 || elementOf(o.getInput()).isF64();
-                      })
-                      .Default(false);
+    bool offRow =
+        TypeSwitch<Operation *, bool>(&op)
+            .Case<SoftmaxOp, LayerNormOp, RmsNormOp>([](auto o) {
+              return static_cast<int64_t>(o.getAxis()) != rankOf(o.getInput()) - 1 || elementOf(o.getInput()).isF64();
+            })
+            .Default(false);
     if (!offRow)
       continue;
     OpBuilder builder(&op);

@@ -40,8 +40,8 @@ private:
   void assign(int index, llvm::ArrayRef<mlir::Operation *> ops);
 
   mlir::Block &block;
-  llvm::DenseMap<mlir::Operation *, unsigned> position;  // looked up only
-  llvm::DenseMap<mlir::Operation *, int> clusterIndex;   // looked up only
+  llvm::DenseMap<mlir::Operation *, unsigned> position; // looked up only
+  llvm::DenseMap<mlir::Operation *, int> clusterIndex;  // looked up only
   llvm::SmallVector<Cluster> clusters;
 };
 

@@ -55,12 +55,15 @@ static SmallVector<Operation *> nextStep(Value value, ArrayRef<int64_t> whole, c
   constexpr size_t reach = 8; // longest diamond known: tanh-GELU that was not recomposed
   llvm::SetVector<Operation *> step;
   SmallVector<Value> open{value}; // results with users that are not in the step yet
-  auto isOpen = [&](Value v) { return llvm::any_of(v.getUsers(), [&](Operation *user) { return !step.contains(user); }); };
+  auto isOpen = [&](Value v) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) { return !step.contains(user); });
+  };
   while (step.size() < reach) {
     Operation *next = nullptr;
     for (Value v : open)
       for (Operation *user : v.getUsers())
-        if (!step.contains(user) && user->getBlock() == value.getParentBlock() && (!next || user->isBeforeInBlock(next)))
+        if (!step.contains(user) && user->getBlock() == value.getParentBlock() &&
+            (!next || user->isBeforeInBlock(next)))
           next = user;
     if (!next || !canFollow(next, whole, plan))
       return {};
@@ -148,8 +151,8 @@ private:
       return dimsOf(input) == space;
     bool isProducer = llvm::is_contained(op->getUsers(), member);
     if (auto gather = dyn_cast<GatherOp>(op)) // rows of a table, read where they are needed
-      return isProducer && gather.getAxis() == 0 && rankOf(gather.getData()) == 2 && dimsOf(gather.getResult()) == space &&
-             onlyUser(gather.getResult()) == member;
+      return isProducer && gather.getAxis() == 0 && rankOf(gather.getData()) == 2 &&
+             dimsOf(gather.getResult()) == space && onlyUser(gather.getResult()) == member;
     if (!isElementwise(op) || !spansRows(op->getResult(0)))
       return false;
     return !isProducer || staysInside(op);
@@ -176,24 +179,37 @@ static bool isPointwise(Operation *op) {
   return isElementwise(op) || isa<BroadcastOp, SliceOp, TransposeOp, ConcatOp, PadOp, TriluOp, GatherOp>(op);
 }
 
-/// Joins the clusters of all users if every one of them iterates over the op's own shape and reads element by element.
-/// Called from the last op to the first, so users are settled; ops with a user elsewhere start a cluster.
+/// The cluster of a pointwise user that iterates over the op's own shape and reads it element by element, or -1.
+static int joinableCluster(Operation *op, Operation *user, const GroupPlan &plan) {
+  int index = plan.clusterOf(user);
+  bool joinable = index >= 0 && plan.cluster(index).kind == "pointwise" && isElementwise(user) &&
+                  sameShape(user->getResult(0), op->getResult(0));
+  return joinable ? index : -1;
+}
+
+/// Called from the last op to the first, so the users are settled. If all of them can be joined their clusters become
+/// one; else the op joins the first that it can and is a result for the others; else it starts a cluster.
 static void joinPointwise(Operation *op, GroupPlan &plan) {
+  SmallVector<Operation *> users(op->getUsers());
+  llvm::sort(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   llvm::SetVector<int> clusters;
-  size_t count = 1;
-  bool joins = !op->use_empty();
-  for (Operation *user : op->getUsers()) {
-    int index = plan.clusterOf(user);
-    joins &= index >= 0 && plan.cluster(index).kind == "pointwise" && isElementwise(user) &&
-             sameShape(user->getResult(0), op->getResult(0));
-    if (!joins)
-      break;
-    if (clusters.insert(index))
-      count += plan.cluster(index).ops.size();
+  bool all = true;
+  for (Operation *user : users) {
+    int index = user->getBlock() == op->getBlock() ? joinableCluster(op, user, plan) : -1;
+    all &= index >= 0;
+    if (index >= 0)
+      clusters.insert(index);
   }
-  if (joins && count <= kMaxOps && plan.tryMerge(clusters.getArrayRef(), op))
+  auto join = [&](ArrayRef<int> indices) {
+    size_t count = 1;
+    for (int index : indices)
+      count += plan.cluster(index).ops.size();
+    return !indices.empty() && count <= kMaxOps && plan.tryMerge(indices, op);
+  };
+  if (all && join(clusters.getArrayRef()))
     return;
-  plan.create("pointwise", op);
+  if (llvm::none_of(clusters, [&](int index) { return join(index); }))
+    plan.create("pointwise", op);
 }
 
 void applyGroupRules(Block &block, GroupPlan &plan) {

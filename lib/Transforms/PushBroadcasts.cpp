@@ -1,7 +1,8 @@
 //===- PushBroadcasts.cpp - compute before broadcasting --------------------===//
 //
 //   add(broadcast(m : [B,1,1,S] -> [B,H,S,S]), scores)   ->  add(m, scores)                    implied by numpy rules
-//   mul(broadcast(m : [B,1,1,S] -> [B,1,S,S]), c)        ->  broadcast(mul(m, c))              computed once per element
+//   mul(broadcast(m : [B,1,1,S] -> [B,1,S,S]), c)        ->  broadcast(mul(m, c))              computed once per
+//   element
 //
 // so that an attention mask stays [B,1,1,S] until the op that consumes it. Splat constants count as scalars.
 //
@@ -60,7 +61,8 @@ struct PushBroadcast : RewritePattern {
   explicit PushBroadcast(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isElementwise(op) || !tensorType(op->getResult(0)).hasStaticShape() || llvm::none_of(op->getOperands(), isNarrowable))
+    if (!isElementwise(op) || !tensorType(op->getResult(0)).hasStaticShape() ||
+        llvm::none_of(op->getOperands(), isNarrowable))
       return failure();
     if (llvm::all_of(op->getOperands(), [](Value v) { return bool(scalarOf(v)); }))
       return failure(); // constant folding's business

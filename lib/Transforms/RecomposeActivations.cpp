@@ -20,7 +20,7 @@ namespace gaudi::transforms {
 
 namespace {
 
-constexpr double kSqrtHalf = 0.70710678118654752;  // 1/sqrt(2)
+constexpr double kSqrtHalf = 0.70710678118654752; // 1/sqrt(2)
 constexpr double kSqrt2OverPi = 0.79788456080286536;
 constexpr double kCubic = 0.044715; // Hendrycks and Gimpel, GELU, 2016
 

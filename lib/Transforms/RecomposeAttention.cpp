@@ -29,16 +29,30 @@ SmallVector<int64_t> swappedPermutation(int64_t rank) {
   return permutation;
 }
 
-/// Query without its scalar factors, which go to `scale`; looks through one reshape.
+/// A scaled value lies behind `value`, at most a head split (reshape, transpose, reshape) away.
+bool hasScale(Value value) {
+  for (int depth = 0; depth < 4; ++depth) {
+    if (scaled(value))
+      return true;
+    Operation *view = value.getDefiningOp();
+    if (!isa_and_present<ReshapeOp, TransposeOp>(view))
+      return false;
+    value = view->getOperand(0);
+  }
+  return false;
+}
+
+/// Query without its scalar factors, which go to `scale`. Views on the way are built again on the unscaled value.
 Value peelScale(Build &g, Value value, double &scale) {
   while (WithScalar part = scaled(value)) {
     scale *= part.c;
     value = part.x;
   }
-  auto view = value.getDefiningOp<ReshapeOp>();
-  if (!view || !scaled(view.getInput()))
+  if (!hasScale(value))
     return value;
-  return g.reshape(peelScale(g, view.getInput(), scale), dimsOf(value));
+  if (auto transpose = value.getDefiningOp<TransposeOp>())
+    return g.transpose(peelScale(g, transpose.getInput(), scale), transpose.getPermutation());
+  return g.reshape(peelScale(g, value.getDefiningOp()->getOperand(0), scale), dimsOf(value));
 }
 
 /// Key [.., S, D] from its transpose [.., D, S]. Transposes built here merge with the exporter's and vanish.
@@ -65,7 +79,8 @@ SoftmaxOp findSoftmax(Value value, bool &zeroMaskedRows) {
       return fits ? softmax : SoftmaxOp();
     }
     if (auto select = dyn_cast<SelectOp>(op)) { // isnan(p) ? 0 : p
-      if (!isScalar(select.getOnTrue(), 0) || unaryInput(select.getCondition(), UnaryKind::is_nan) != select.getOnFalse())
+      if (!isScalar(select.getOnTrue(), 0) ||
+          unaryInput(select.getCondition(), UnaryKind::is_nan) != select.getOnFalse())
         return {};
       zeroMaskedRows = true;
       value = select.getOnFalse();
@@ -118,7 +133,8 @@ struct FormAttention : OpRewritePattern<MatMulOp> {
 
     Value q = scores->product.getLhs();
     auto [batch, heads] = batchAndHeads(*scores, q);
-    int64_t queries = dimsOf(scores->product.getResult()).take_back(2)[0], keys = dimsOf(scores->product.getResult()).back();
+    int64_t queries = dimsOf(scores->product.getResult()).take_back(2)[0],
+            keys = dimsOf(scores->product.getResult()).back();
     int64_t lead = rankOf(q) == 4 ? dimsOf(q)[0] * dimsOf(q)[1] : dimsOf(q)[0];
     if (lead != batch * heads || (rankOf(q) == 4 && (dimsOf(q)[0] != batch || dimsOf(q)[1] != heads)))
       return failure();
@@ -154,8 +170,8 @@ struct FormAttention : OpRewritePattern<MatMulOp> {
       lead *= dim;
     for (Value value : all) {
       auto type = tensorType(value);
-      if (!type.hasStaticShape() || (type.getRank() != 3 && type.getRank() != 4) || !isa<FloatType>(type.getElementType()) ||
-          type.getElementType() != elementOf(product.getLhs()))
+      if (!type.hasStaticShape() || (type.getRank() != 3 && type.getRank() != 4) ||
+          !isa<FloatType>(type.getElementType()) || type.getElementType() != elementOf(product.getLhs()))
         return false;
       int64_t own = 1;
       for (int64_t dim : type.getShape().drop_back(2))

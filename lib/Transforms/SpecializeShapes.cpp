@@ -49,7 +49,8 @@ struct SpecializeShapesPass : impl::SpecializeShapesBase<SpecializeShapesPass> {
       operandsToAttributes(&op);
       if (failed(refineTypes(&op)))
         return signalPassFailure();
-      bool isInteger = llvm::none_of(op.getResultTypes(), [](Type t) { return isa<FloatType>(getElementTypeOrSelf(t)); });
+      bool isInteger =
+          llvm::none_of(op.getResultTypes(), [](Type t) { return isa<FloatType>(getElementTypeOrSelf(t)); });
       // Scalar floats take part in shape arithmetic too (sqrt of a head size, floor of a scaled dim).
       bool isSmall = llvm::all_of(op.getResults(), [](Value v) {
         return tensorType(v).hasStaticShape() && tensorType(v).getNumElements() <= 16;
@@ -70,8 +71,8 @@ struct SpecializeShapesPass : impl::SpecializeShapesBase<SpecializeShapesPass> {
         continue;
       RankedTensorType wanted = tensorType(argument).clone(parsed->second);
       if (failed(verifyCompatibleShape(argument.getType(), wanted)))
-        return func.emitError("argument '") << parsed->first << "' of type " << argument.getType()
-                                            << " cannot have type " << wanted;
+        return func.emitError("argument '")
+               << parsed->first << "' of type " << argument.getType() << " cannot have type " << wanted;
       argument.setType(wanted);
       return success();
     }

@@ -58,7 +58,8 @@ LogicalResult checkGrouped(Operation *op, StringRef stage) {
         return failure();
     return success();
   }
-  if (isa<ConstantOp, ReshapeOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || op->getName().getDialectNamespace() == "check")
+  if (isa<ConstantOp, ReshapeOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+      op->getName().getDialectNamespace() == "check")
     return checkStatic(op, stage);
   return op->emitError("op '") << op->getName() << "' is outside of a group at stage '" << stage << "'";
 }

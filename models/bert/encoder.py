@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from ..onnxgen.exporter import Exporter
+from ..onnxgen.exporter import Exporter, Extents
 from .config import Config
 
 ROBERTA_PADDING_ID = 1
@@ -27,15 +27,18 @@ def _post_norm_encoder(e: Exporter, config: Config) -> str:
     family = config.family
     ids, mask = _id_input(e, "input_ids"), _id_input(e, "attention_mask")
     types = _id_input(e, "token_type_ids") if family.token_types_are_input else None
+    extents = Extents(e, ids)
     with e.scope("embeddings"):
         lookups = [("embeddings.word_embeddings.weight", config.vocabulary, ids)]
         if family.types:
-            type_ids = types or _zero_types(e, config, ids)
+            type_ids = types or _zero_types(e, config, extents)
             lookups.append(("embeddings.token_type_embeddings.weight", family.types, type_ids))
         rows = config.positions + family.position_offset
-        lookups.append(("embeddings.position_embeddings.weight", rows, _position_ids(e, config, ids)))
+        lookups.append(("embeddings.position_embeddings.weight", rows, _position_ids(e, config, ids, extents)))
         x = e.embed_and_norm(lookups, config.hidden, "embeddings.LayerNorm", family.eps)
-    attention_mask = e.padding_mask(mask, family.style)
+    # DistilBERT takes the positions' length from the embedded words, so the mask reads the ids' anew.
+    queries = Extents(e, ids) if family.name == "distilbert" else extents
+    attention_mask = e.padding_mask(mask, family.style, queries)
     for index in range(config.layers):
         with e.scope(f"{family.layer_prefix}.{index}"):
             x = _post_norm_layer(e, config, x, f"{family.layer_prefix}.{index}.", attention_mask)
@@ -55,44 +58,43 @@ def _post_norm_layer(e: Exporter, config: Config, x: str, prefix: str, mask: str
         return e.dense_add_norm(inner, prefix + names.ffn_out, config.ffn, x, prefix + names.ffn_norm, hidden, eps)
 
 
-def _position_ids(e: Exporter, config: Config, ids: str) -> str:
+def _position_ids(e: Exporter, config: Config, ids: str, extents: Extents) -> str:
     if config.family.name == "roberta":
         return _roberta_position_ids(e, ids)
     if e.fuses_default_positions:
         return ""
-    return _first_positions(e, config, ids)
+    return _first_positions(e, config, extents)
 
 
-def _first_positions(e: Exporter, config: Config, ids: str) -> str:
+def _first_positions(e: Exporter, config: Config, extents: Extents) -> str:
     """0..s-1 as int64 [1, s]: a slice of the buffer `position_ids` [1, positions]."""
     buffer = np.arange(config.positions, dtype=np.int64)[None]
-    return _leading_buffer(e, "embeddings.position_ids", buffer, ids)
+    return _leading_buffer(e, "embeddings.position_ids", buffer, extents)
 
 
-def _leading_buffer(e: Exporter, name: str, values: np.ndarray, ids: str) -> str:
+def _leading_buffer(e: Exporter, name: str, values: np.ndarray, extents: Extents) -> str:
     """The first s columns of an int64 [1, n] buffer; a static export folds the slice."""
-    sequence = e.dim(ids, 1, "sequence")
+    sequence = extents.sequence
     if isinstance(sequence, int):
         return e.buffer(f"{name}_sliced", np.ascontiguousarray(values[:, :sequence]))
     return e.leading_columns(e.buffer(name, values), sequence)
 
 
-def _zero_types(e: Exporter, config: Config, ids: str) -> str:
+def _zero_types(e: Exporter, config: Config, extents: Extents) -> str:
     """RoBERTa's registered token types: zeros [1, positions], sliced and expanded to [b, s]."""
     zeros = np.zeros((1, config.positions + config.family.position_offset), np.int64)
-    return e.expand(_leading_buffer(e, "embeddings.token_type_ids", zeros, ids), e.batch_and_sequence(ids))
+    row = _leading_buffer(e, "embeddings.token_type_ids", zeros, extents)
+    return e.expand(row, (extents.batch, extents.sequence))
 
 
 def _roberta_position_ids(e: Exporter, ids: str) -> str:
     """create_position_ids_from_input_ids: padding keeps its id, the others count from padding + 1; int64 [b, s].
 
-    `mask = ids.ne(pad).int(); (cumsum(mask, 1).type_as(mask) + past) * mask).long() + pad`, in int32 until the end.
+    `mask = ids.ne(pad).int(); (cumsum(mask, 1).type_as(mask) * mask).long() + pad`, in int32 until the end.
     """
     not_padding = e.op("Not", e.op("Equal", ids, e.int_scalar(ROBERTA_PADDING_ID)))
     mask = e.cast(not_padding, TensorProto.INT32)
-    counted = e.cast(e.op("CumSum", mask, e.int_scalar(1)), TensorProto.INT32)
-    past = e.constant(np.array(0, np.int32))
-    positions = e.op("Mul", e.op("Add", counted, past), mask)
+    positions = e.op("Mul", e.cumulative_sum(mask, axis=1), mask)
     return e.op("Add", e.cast(positions, TensorProto.INT64), e.int_scalar(ROBERTA_PADDING_ID))
 
 
@@ -101,14 +103,15 @@ def _roberta_position_ids(e: Exporter, ids: str) -> str:
 
 def _clip_encoder(e: Exporter, config: Config) -> str:
     """Pre-norm, causal, no padding mask, final norm."""
-    ids = _id_input(e, "input_ids")
+    graph_ids = Extents(e, _id_input(e, "input_ids"))
+    ids = e.reshape("input_ids", (-1, graph_ids.sequence))
     eps = config.family.eps
     with e.scope("embeddings"):
         words = e.lookup("embeddings.token_embedding.weight", config.vocabulary, config.hidden, ids)
-        position_ids = _first_positions(e, config, ids)
+        position_ids = _first_positions(e, config, Extents(e, ids))
         positions = e.lookup("embeddings.position_embedding.weight", config.positions, config.hidden, position_ids)
         x = e.op("Add", words, positions)
-    mask = e.causal_mask(ids)
+    mask = e.causal_mask(graph_ids)
     for index in range(config.layers):
         with e.scope(f"encoder.layers.{index}"):
             x = _pre_norm_layer(e, config, x, f"encoder.layers.{index}.", mask)

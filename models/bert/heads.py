@@ -6,7 +6,7 @@ transformers' (`prediction_logits`, `seq_relationship_logits`).
 
 from onnx import TensorProto
 
-from ..onnxgen.exporter import Exporter
+from ..onnxgen.exporter import Exporter, Extents
 from .config import Config
 
 
@@ -39,14 +39,10 @@ def _pooler(e: Exporter, config: Config, x: str) -> None:
 def _clip_pooled(e: Exporter, config: Config, x: str) -> str:
     """The state of the end-of-text token, which has the largest id: x[arange(b), argmax(ids)] -> [b, h].
 
-    ArgMax runs on int32 as in transformers (`input_ids.to(torch.int)`); the advanced index is Gather on [b*s, h].
+    ArgMax runs on int32 as in transformers (`input_ids.to(torch.int)`).
     """
-    ids = e.cast("input_ids", TensorProto.INT32)
-    columns = e.op("ArgMax", ids, axis=-1, keepdims=0)
-    batch, sequence = e.batch_and_sequence("input_ids")
-    rows = e.op("Range", e.int_scalar(0), e.dim_as_scalar(batch), e.int_scalar(1))
-    flat = e.op("Add", e.op("Mul", rows, e.dim_as_scalar(sequence)), columns)
-    return e.op("Gather", e.reshape(x, (-1, config.hidden)), flat, axis=0)
+    columns = e.last_argmax(e.cast("input_ids", TensorProto.INT32))
+    return e.rows_at(x, columns, Extents(e, "input_ids"))
 
 
 def _masked_lm(e: Exporter, config: Config, x: str) -> None:
@@ -101,8 +97,8 @@ def _embedding(e: Exporter, config: Config, x: str) -> None:
 
     The clamps are sentence-transformers' 1e-9 and torch.nn.functional.normalize's 1e-12; both vanish in fp16.
     """
-    batch, sequence = e.batch_and_sequence("attention_mask")
-    weights = e.expand(e.unsqueeze("attention_mask", -1), (batch, sequence, config.hidden))
+    extents = Extents(e, "attention_mask")
+    weights = e.expand(e.unsqueeze("attention_mask", -1), (extents.batch, extents.sequence, config.hidden))
     weights = e.to_compute_type(weights)
     total = e.reduce_sum(e.op("Mul", x, weights), axis=1)
     count = e.op("Clip", e.reduce_sum(weights, axis=1), e.scalar(1e-9))

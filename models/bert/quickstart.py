@@ -38,8 +38,8 @@ def compile_line(report: dict) -> str:
 
 def memory_line(memory: dict) -> str:
     mib = lambda key: f"{memory[key] / 2**20:.1f} MiB"
-    ratio = memory["arena_bytes"] / memory["lower_bound_bytes"]
-    return f"arena {mib('arena_bytes')} ({ratio:.3f} x the lower bound), weights {mib('weights_bytes')} (mapped)"
+    plan = f"arena {mib('slab')}, {memory['ratio']:.3f} x the lower bound of {mib('lower_bound')}"
+    return f"{plan}; weights {mib('weights')} (mapped)"
 
 
 def latency_line(latency: dict, batch: int) -> str:

@@ -3,7 +3,10 @@
 import numpy as np
 from onnx import TensorProto
 
-from .exporter import Dim, Exporter
+from .exporter import Dim, Exporter, Extents
+from .torchscript import INT64_MAX
+
+INT64_MIN = -(2**63)
 
 
 class Dynamo(Exporter):
@@ -14,6 +17,7 @@ class Dynamo(Exporter):
     def __init__(self, *args):
         super().__init__(*args)
         self._extent_values: dict[str, str] = {}
+        self._shape_vectors: dict[tuple[Dim, ...], str] = {}
 
     def constant(self, value: np.ndarray) -> str:
         return self.graph.shared_constant(value, "val_")
@@ -30,7 +34,26 @@ class Dynamo(Exporter):
         return self.ints(dim) if isinstance(dim, int) else dim
 
     def dim_as_scalar(self, dim: Dim) -> str:
-        return self.int_scalar(dim) if isinstance(dim, int) else self.squeeze(dim, 0)
+        return self.int_scalar(dim) if isinstance(dim, int) else self.op("Squeeze", dim)
+
+    def shape_vector(self, dims) -> str:
+        """Equal shapes are built once (CSE)."""
+        key = tuple(dims)
+        if key not in self._shape_vectors:
+            self._shape_vectors[key] = super().shape_vector(dims)
+        return self._shape_vectors[key]
+
+    def reshape(self, value: str, dims) -> str:
+        return self.op("Reshape", value, self.shape_vector(dims), allowzero=1)  # aten.view allows empty tensors
+
+    def cumulative_sum(self, value: str, axis: int) -> str:
+        total = self.op("CumSum", self.cast(value, TensorProto.INT64), self.int_scalar(axis), exclusive=0, reverse=0)
+        return self.cast(total, TensorProto.INT32)
+
+    def rows_at(self, x: str, columns: str, ids: Extents) -> str:
+        rows = self.op("Range", self.int_scalar(0), self.dim_as_scalar(ids.batch), self.int_scalar(1))
+        indices = self.op("Concat", self.unsqueeze(rows, -1), self.unsqueeze(columns, -1), axis=-1)
+        return self.op("GatherND", x, indices, batch_dims=0)
 
     def linear(self, x: str, name: str, inputs: int, outputs: int) -> str:
         return self.op("Add", self.matmul(x, name, inputs, outputs), self.bias(name, outputs))
@@ -42,66 +65,84 @@ class Dynamo(Exporter):
         erf = self.op("Erf", self.op("Div", x, self.scalar(1.4142135623730951)))
         return self.op("Mul", x, self.op("Mul", self.scalar(0.5), self.op("Add", erf, self.scalar(1.0))))
 
-    # --- masks: transformers.masking_utils, where query and key positions are compared -------------------------------
+    # --- masks ------------------------------------------------------------------------------------------------------
+
+    def to_rank_four(self, mask: str) -> str:
+        return self.unsqueeze(mask, 1, 2)
 
     def _positions(self, extent: Dim, *axes: int) -> str:
         """arange(extent), unsqueezed to rank 4."""
         values = self.op("Range", self.int_scalar(0), self.dim_as_scalar(extent), self.int_scalar(1))
         return self.unsqueeze(values, *axes)
 
-    def _boolean_padding_mask(self, mask: str) -> str:
-        """bidirectional_mask(q) AND mask[b_idx, kv_idx] -> bool [b, 1, s, s]; advanced indexing becomes GatherND."""
-        batch, sequence = self.batch_and_sequence(mask)
-        everywhere = self.op("GreaterOrEqual", self._positions(sequence, 0, 1, 3), self.int_scalar(0))
-        shape = (batch, 1, 1, sequence)
-        indices = (self._positions(batch, 1, 2, 3), self._positions(sequence, 0, 1, 2))
+    def _boolean_padding_mask(self, mask: str, ids: Extents) -> str:
+        """transformers.masking_utils: bidirectional(q) AND mask[b_idx, kv_idx] -> bool [b, 1, s, s], by GatherND."""
+        everywhere = self.op("GreaterOrEqual", self._positions(ids.sequence, 0, 1, 3), self.int_scalar(0))
+        shape = (ids.batch, 1, 1, ids.sequence)
+        indices = (self._positions(ids.batch, 1, 2, 3), self._positions(ids.sequence, 0, 1, 2))
         columns = [self.unsqueeze(self.expand(index, shape), 4) for index in indices]
         valid = self.op("GatherND", self.cast(mask, TensorProto.BOOL), self.op("Concat", *columns, axis=-1))
         return self.op("And", everywhere, valid)
 
-    def causal_mask(self, ids: str) -> str:
-        """Additive Where for a float mask, boolean otherwise; Attention-23 is causal by attribute and takes none."""
-        if self.form.attention == "attention-op":
-            return ""
+    def causal_mask(self, ids: Extents) -> str:
+        """Additive (_make_causal_mask), or boolean (masking_utils), or none where Attention-23 is causal by attribute."""
         with self.scope("mask"):
-            batch, sequence = self.batch_and_sequence(ids)
-            queries, keys = self._positions(sequence, 0, 1, 3), self._positions(sequence, 0, 1, 2)
-            allowed = self.expand(self.op("LessOrEqual", keys, queries), (batch, 1, sequence, sequence))
-            return allowed if self.form.mask == "bool" else self._lowest_unless(allowed)
+            if self.form.mask == "fill":
+                return self._additive_causal_mask(ids)
+            if self.form.attention == "attention-op":
+                return ""
+            queries, keys = self._positions(ids.sequence, 0, 1, 3), self._positions(ids.sequence, 0, 1, 2)
+            allowed = self.op("LessOrEqual", keys, queries)
+            return self.expand(allowed, (ids.batch, 1, ids.sequence, ids.sequence))
 
-    def _lowest_unless(self, allowed: str) -> str:
-        return self.op("Where", allowed, self.scalar(0.0), self.scalar(self.dtype.lowest))
+    def _additive_causal_mask(self, ids: Extents) -> str:
+        """full(finfo.min), zero where column < (row + 1).view(s, 1), expanded to [b, 1, s, s]."""
+        full = self.expand(self.scalar(self.dtype.lowest), (ids.sequence, ids.sequence))
+        columns = self.op("Range", self.int_scalar(0), self.dim_as_scalar(ids.sequence), self.int_scalar(1))
+        rows = self.reshape(self.op("Add", columns, self.int_scalar(1)), (-1, 1))
+        mask = self.op("Where", self.op("Less", columns, rows), self.scalar(0.0), full)
+        return self.expand(self.unsqueeze(mask, 0, 1), (ids.batch, 1, ids.sequence, ids.sequence))
 
     # --- attention --------------------------------------------------------------------------------------------------
 
-    def attention(self, query, key, value, width, heads, mask, style):
-        query, key, value = (self.split_heads(x, heads, width // heads) for x in (query, key, value))
+    def attention(self, query, key, value, layout, mask):
+        query, key, value = (self.split_heads(x, layout) for x in (query, key, value))
         compute = self._attention_op if self.form.attention == "attention-op" else self._sdpa
-        return self.merge_heads(compute(query, key, value, width // heads, mask), width)
+        return self.merge_heads(compute(query, key, value, layout.size, mask), layout)
 
     def _attention_op(self, query, key, value, size, mask):
-        """One Attention-23 on rank-4 values: no head-count attributes; scale always given by transformers."""
+        """One Attention-23 on rank-4 values: no head-count attributes; the scale is always given by transformers."""
         inputs = (query, key, value, mask) if mask else (query, key, value)
-        return self.op("Attention", *inputs, scale=size**-0.5, is_causal=int(not mask))
+        attributes = {"is_causal": int(not mask), "scale": size**-0.5, "softcap": 0.0, "qk_matmul_output_mode": 0}
+        return self.op("Attention", *inputs, **attributes)
 
     def _sdpa(self, query, key, value, size, mask):
         """torchlib's aten_scaled_dot_product_attention: k is transposed as [-1, s, d]; both factors * sqrt(scale)."""
-        batch, sequence = self.batch_and_sequence(query)
-        flat = self.op("Transpose", self.reshape(key, (-1, sequence, size)), perm=[0, 2, 1])
-        key = self._restore_heads(flat, key, batch, size, sequence)
         root = self.scalar(size**-0.25)
-        scores = self.op("MatMul", self.op("Mul", query, root), self.op("Mul", key, root))
-        is_bool = self.form.mask == "bool"
-        weights = self.softmax(self.op("Add", scores, self._lowest_unless(mask) if is_bool else mask))
-        if is_bool:
+        query, key = self.op("Mul", query, root), self.op("Mul", self._transposed_key(key, size), root)
+        scores = self.op("MatMul", query, key)
+        if self.form.mask == "bool":
+            mask = self.op("Where", mask, self.scalar(0.0), self.scalar(self.dtype.lowest))
+        weights = self.softmax(self.op("Add", scores, mask))
+        if self.form.mask == "bool":
             # Rows that attend to nothing must give zeros and not NaN.
             weights = self.op("Where", self.op("IsNaN", weights), self.scalar(0.0), weights)
         return self.op("MatMul", weights, value)
 
-    def _restore_heads(self, flat: str, key: str, batch: Dim, size: int, sequence: Dim) -> str:
-        """[b*H, d, s] -> [b, H, d, s]; the leading extents come from Shape(key, end=-2)."""
-        if isinstance(batch, int) and isinstance(sequence, int):
-            return self.reshape(flat, (batch, -1, size, sequence))
-        leading = self.op("Shape", key, start=0, end=-2)
-        parts = [leading, self.ints(size), self.dim_as_vector(sequence)]
-        return self.op("Reshape", flat, self.op("Concat", *parts, axis=0))
+    def _transposed_key(self, key: str, size: int) -> str:
+        """[b, H, s, d] -> [b, H, d, s] for any rank: the shape is cut into leading, second-last and last extents."""
+        if None not in self.extents.values():
+            return self._transposed_static_key(key, size)
+        shape = self.op("Shape", key, start=0)
+        last = self.op("Slice", shape, self.ints(-1), self.ints(INT64_MAX))
+        second_last = self.op("Slice", shape, self.ints(-2), self.ints(-1))
+        leading = self.op("Slice", shape, self.ints(INT64_MIN), self.ints(-2))
+        flat = self.op("Reshape", key, self.op("Concat", self.ints(-1), second_last, last, axis=0), allowzero=0)
+        flat = self.op("Transpose", flat, perm=[0, 2, 1])
+        return self.op("Reshape", flat, self.op("Concat", leading, last, second_last, axis=0), allowzero=0)
+
+    def _transposed_static_key(self, key: str, size: int) -> str:
+        """The same after constant folding."""
+        batch, sequence = self.extents["batch"], self.extents["sequence"]
+        flat = self.op("Transpose", self.op("Reshape", key, self.ints(-1, sequence, size)), perm=[0, 2, 1])
+        return self.op("Reshape", flat, self.ints(batch, -1, size, sequence))

@@ -6,6 +6,8 @@
 Shapes: b = batch, s = sequence, h = hidden, H = heads, d = head size. Compute type T is fp32, fp16 or bf16.
 """
 
+import functools
+from dataclasses import dataclass
 from typing import Sequence
 
 import numpy as np
@@ -18,6 +20,51 @@ from .weights import ParameterSource
 
 # An extent: known, or the name of a value that holds it (TorchScript: a scalar; dynamo: a vector of one element).
 Dim = int | str
+
+
+class Extents:
+    """Batch and sequence extents of a value [b, s, ...], read at run time when first asked for.
+
+    Reading late and once is what the traces show: torch drops reads that nobody uses.
+    """
+
+    def __init__(self, exporter: "Exporter", value: str):
+        self._exporter = exporter
+        self._value = value
+
+    @functools.cached_property
+    def batch(self) -> Dim:
+        return self._exporter.dim(self._value, 0, "batch")
+
+    @functools.cached_property
+    def sequence(self) -> Dim:
+        return self._exporter.dim(self._value, 1, "sequence")
+
+    @functools.cached_property
+    def traced_width(self) -> str:
+        """The last extent, which is always known but which a trace may read all the same (int64 scalar)."""
+        exporter = self._exporter
+        return exporter.op("Gather", exporter.op("Shape", self._value), exporter.int_scalar(2), axis=0)
+
+
+@dataclass(frozen=True)
+class HeadLayout:
+    """How [b, s, h] is cut into heads, with the extents of the layer's input; see Exporter.self_attention for style."""
+
+    heads: int
+    size: int
+    style: str
+    extents: Extents
+
+    @property
+    def width(self) -> int:
+        return self.heads * self.size
+
+    @property
+    def split_dims(self) -> tuple[Dim, ...]:
+        if self.style == "clip":
+            return self.extents.batch, self.extents.sequence, -1, self.size
+        return self.extents.batch, -1, self.heads, self.size
 
 
 class Exporter:
@@ -96,9 +143,6 @@ class Exporter:
     def dim_as_scalar(self, dim: Dim) -> str:
         raise NotImplementedError
 
-    def batch_and_sequence(self, value: str) -> tuple[Dim, Dim]:
-        return self.dim(value, 0, "batch"), self.dim(value, 1, "sequence")
-
     def reshape(self, value: str, dims: Sequence[Dim]) -> str:
         return self.op("Reshape", value, self.shape_vector(dims))
 
@@ -121,6 +165,19 @@ class Exporter:
         if self.form.opset < 13:
             return self.op("Split", value, outputs=len(sizes), axis=-1, split=list(sizes))
         return self.op("Split", value, self.ints(*sizes), outputs=len(sizes), axis=-1)
+
+    def cumulative_sum(self, value: str, axis: int) -> str:
+        """torch.cumsum of an int32 value, as int32."""
+        return self.op("CumSum", value, self.int_scalar(axis))
+
+    def last_argmax(self, value: str) -> str:
+        """Index of the first maximum along the last axis, int64; `select_last_index` exists from opset 12 on."""
+        attributes = {} if self.form.opset < 12 else {"select_last_index": 0}
+        return self.op("ArgMax", value, axis=-1, keepdims=0, **attributes)
+
+    def rows_at(self, x: str, columns: str, ids: Extents) -> str:
+        """x[arange(b), columns]: [b, s, h] and int64 [b] -> [b, h]."""
+        raise NotImplementedError
 
     def reduce_mean_last(self, value: str) -> str:
         """ReduceMean over the last axis, kept; axes are an input from opset 18 on."""
@@ -235,54 +292,72 @@ class Exporter:
 
     # --- masks: [b, s] int64, 1 = attend ----------------------------------------------------------------------------
 
-    def padding_mask(self, mask: str, style: str) -> str:
-        """What `attention()` takes: additive [b,1,1,s] or [b,1,s,s] of T, boolean [b,1,s,s], or the mask as it is."""
-        if style == "distilbert" and self.form.attention == "eager":
-            return mask
-        build = {"additive": self._additive_mask, "fill": self._filled_mask, "bool": self._boolean_padding_mask}
+    def padding_mask(self, mask: str, style: str, ids: Extents) -> str:
+        """What `attention()` takes: additive [b,1,1,s] or [b,1,s,s] of T, or boolean [b,1,s,s].
+
+        DistilBERT's eager code fills its scores itself and takes Equal(mask, 0), bool [b, s]. ids: extents of the input
+        ids, whose length is the number of queries.
+        """
         with self.scope("mask"):
-            return build[self.form.mask](mask)
+            if style == "distilbert" and self.form.attention == "eager":
+                return self.op("Equal", mask, self.int_scalar(0))
+            if self.form.mask == "additive":
+                return self._additive_mask(mask)
+            if self.form.mask == "fill":
+                return self._filled_mask(mask, ids)
+            return self._boolean_padding_mask(mask, ids)
+
+    def to_rank_four(self, mask: str) -> str:
+        """mask[:, None, None, :]."""
+        raise NotImplementedError
 
     def _additive_mask(self, mask: str) -> str:
         """`(1.0 - mask[:, None, None, :]) * finfo.min`: transformers' get_extended_attention_mask."""
-        four = self.to_compute_type(self.unsqueeze(self.unsqueeze(mask, 1), 2))
+        four = self.to_compute_type(self.to_rank_four(mask))
         return self.op("Mul", self.op("Sub", self.scalar(1.0), four), self.scalar(self.dtype.lowest))
 
-    def _filled_mask(self, mask: str) -> str:
+    def _filled_mask(self, mask: str, ids: Extents) -> str:
         """transformers' _prepare_4d_attention_mask_for_sdpa: expand, invert, masked_fill with finfo.min."""
-        batch, sequence = self.batch_and_sequence(mask)
-        four = self.expand(self.unsqueeze(self.unsqueeze(mask, 1), 2), (batch, 1, sequence, sequence))
+        keys = Extents(self, mask)
+        four = self.expand(self.to_rank_four(mask), (keys.batch, 1, ids.sequence, keys.sequence))
         inverted = self.op("Sub", self.scalar(1.0), self.to_compute_type(four))
-        return self.op("Where", self.cast(inverted, TensorProto.BOOL), self.scalar(self.dtype.lowest), inverted)
+        return self.op("Where", self._inverted_as_bool(inverted), self.scalar(self.dtype.lowest), inverted)
 
-    def _boolean_padding_mask(self, mask: str) -> str:
+    def _inverted_as_bool(self, inverted: str) -> str:
+        return self.cast(inverted, TensorProto.BOOL)
+
+    def _boolean_padding_mask(self, mask: str, ids: Extents) -> str:
         raise NotImplementedError
 
-    def causal_mask(self, ids: str) -> str:
+    def causal_mask(self, ids: Extents) -> str:
         """Attend to oneself and to the left; shape as `padding_mask`."""
         raise NotImplementedError
 
     # --- attention --------------------------------------------------------------------------------------------------
 
-    def split_heads(self, x: str, heads: int, head_size: int, perm: Sequence[int] = (0, 2, 1, 3)) -> str:
+    def split_heads(self, x: str, layout: HeadLayout, perm: Sequence[int] = (0, 2, 1, 3)) -> str:
         """[b, s, h] -> [b, s, H, d] -> transposed by `perm`."""
-        batch, sequence = self.batch_and_sequence(x)
-        return self.op("Transpose", self.reshape(x, (batch, sequence, heads, head_size)), perm=list(perm))
+        return self.op("Transpose", self.reshape(x, layout.split_dims), perm=list(perm))
 
-    def merge_heads(self, context: str, width: int) -> str:
+    def merge_heads(self, context: str, layout: HeadLayout) -> str:
         """[b, H, s, d] -> [b, s, h]."""
         context = self.op("Transpose", context, perm=[0, 2, 1, 3])
-        batch, sequence = self.batch_and_sequence(context)
-        return self.reshape(context, (batch, sequence, width))
+        return self.reshape(context, self._merged_dims(context, layout))
+
+    def _merged_dims(self, context: str, layout: HeadLayout) -> tuple[Dim, ...]:
+        """context is [b, s, H, d]. `view(b, -1, h)` in DistilBERT, `reshape(b, s, h)` in the others."""
+        middle = -1 if layout.style == "distilbert" else layout.extents.sequence
+        return layout.extents.batch, middle, layout.width
 
     def self_attention(self, x: str, projections: Sequence[str], width: int, heads: int, mask: str, style: str) -> str:
         """Context [b, s, h] before the output projection.
 
-        projections: names of the query, key and value Linears. style: how the eager Python code of the model spells it:
-        "bert", "distilbert" (q scaled, Where(-inf) mask) or "clip" (three-dimensional bmm).
+        projections: names of the query, key and value Linears. style: how the Python code of the model spells it: "bert",
+        "distilbert" (q scaled, scores filled under the mask) or "clip" (other reshapes; bmm in old versions).
         """
+        layout = HeadLayout(heads, width // heads, style, Extents(self, x))
         query, key, value = (self.linear(x, name, width, width) for name in projections)
-        return self.attention(query, key, value, width, heads, mask, style)
+        return self.attention(query, key, value, layout, mask)
 
-    def attention(self, query: str, key: str, value: str, width: int, heads: int, mask: str, style: str) -> str:
+    def attention(self, query: str, key: str, value: str, layout: HeadLayout, mask: str) -> str:
         raise NotImplementedError

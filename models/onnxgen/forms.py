@@ -50,8 +50,10 @@ FORMS = {
         Form("ts17-eager", "torchscript", 17, "eager", "additive", 8, "TorchScript opset 17: LayerNormalization"),
         Form("ts17", "torchscript", 17, "sdpa", "fill", 8, "TorchScript opset 17 with SDPA (optimum's usual)"),
         Form("dynamo18", "dynamo", 18, "sdpa", "fill", 10, "torch.onnx dynamo, default opset"),
-        Form("dynamo20", "dynamo", 20, "sdpa", "bool", 10, "dynamo with Gelu-20 and a boolean mask"),
-        Form("dynamo23", "dynamo", 23, "attention-op", "bool", 10, "dynamo with Attention-23"),
+        Form("dynamo20", "dynamo", 20, "sdpa", "fill", 10, "dynamo with Gelu-20"),
+        Form("dynamo20-bool", "dynamo", 20, "sdpa", "bool", 10, "the same with masking_utils' boolean mask"),
+        Form("dynamo23", "dynamo", 23, "attention-op", "fill", 10, "dynamo with Attention-23"),
+        Form("dynamo23-bool", "dynamo", 23, "attention-op", "bool", 10, "the same with a boolean mask, or is_causal"),
         Form("ort-core", "ort", 14, "eager", "additive", 8, "after ONNX Runtime's C++ optimiser"),
         Form("ort", "ort", 14, "contrib", "raw", 8, "after onnxruntime.transformers.optimizer"),
     )

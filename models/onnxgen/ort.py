@@ -44,17 +44,16 @@ class OrtCore(TorchScript):
     def quick_gelu(self, x):
         return self.fused("QuickGelu", x, alpha=1.702)
 
-    def attention(self, query, key, value, width, heads, mask, style):
+    def attention(self, query, key, value, layout, mask):
         """FusedMatMul carries 1/sqrt(d) as alpha and the transposition of k's last two axes as transB."""
-        size = width // heads
-        query, key, value = (self.split_heads(x, heads, size) for x in (query, key, value))
-        scores = self.fused("FusedMatMul", query, key, alpha=size**-0.5, transB=1)
+        query, key, value = (self.split_heads(x, layout) for x in (query, key, value))
+        scores = self.fused("FusedMatMul", query, key, alpha=layout.size**-0.5, transB=1)
         probabilities = self.softmax(self.op("Add", scores, mask))
-        return self.merge_heads(self.op("MatMul", probabilities, value), width)
+        return self.merge_heads(self.op("MatMul", probabilities, value), layout)
 
-    def padding_mask(self, mask, style):
-        # The DistilBERT spelling of masks is not among the recorded forms; the additive one is equivalent.
-        return super().padding_mask(mask, "bert")
+    def padding_mask(self, mask, style, ids):
+        # DistilBERT's spelling of masks is not among the recorded forms; the additive one is equivalent.
+        return super().padding_mask(mask, "bert", ids)
 
 
 class OrtTransformers(OrtCore):
@@ -62,7 +61,7 @@ class OrtTransformers(OrtCore):
 
     fuses_default_positions = True
 
-    def padding_mask(self, mask, style):
+    def padding_mask(self, mask, style, ids):
         """Attention takes the raw mask, int32 [b, s]."""
         return self.cast(mask, TensorProto.INT32)
 

@@ -43,9 +43,9 @@ struct Key {
 
 /// One named field of a key with the digest of its value, kept in the entry so that a miss can be explained.
 struct Component {
-  std::string name;  ///< "target-features"
+  std::string name; ///< "target-features"
   Key digest;
-  std::string text;  ///< the value itself when short enough to show ("avx2,fma"), else empty
+  std::string text; ///< the value itself when short enough to show ("avx2,fma"), else empty
 };
 
 /// What `--cache=` says. Only rw, refresh and verify write.
@@ -86,8 +86,8 @@ struct Options {
 
 /// What a program's entry says about itself.
 struct Metadata {
-  double compileMs = 0;              ///< what a hit saves
-  std::string label = {};            ///< for people: "bert.onnx cpu"
+  double compileMs = 0;                   ///< what a hit saves
+  std::string label = {};                 ///< for people: "bert.onnx cpu"
   std::vector<Component> components = {}; ///< at most 64
 };
 
@@ -139,7 +139,8 @@ struct Resolution {
   bool hit = false;
 };
 
-/// The default folder: $GAUDI_CACHE_DIR, $XDG_CACHE_HOME/gaudi or $HOME/.cache/gaudi; "" when none is set (or relative).
+/// The default folder: $GAUDI_CACHE_DIR, $XDG_CACHE_HOME/gaudi or $HOME/.cache/gaudi; "" when none is set (or
+/// relative).
 std::string defaultDirectory();
 
 class Cache {
@@ -163,8 +164,8 @@ public:
   /// Waits until no other process produces `key`. Look up again once it returns: the holder has probably published.
   KeyLock lock(const Key &key);
 
-  /// Stores what `write` writes. Empty when the store could not take it (warned once; the caller goes on uncached) or the
-  /// mode does not write. Error only in mode Verify: the bytes differ from the entry's (Failed).
+  /// Stores what `write` writes. Empty when the store could not take it (warned once; the caller goes on uncached) or
+  /// the mode does not write. Error only in mode Verify: the bytes differ from the entry's (Failed).
   Expected<std::optional<Hit>> publish(Kind kind, const Key &key, const Metadata &metadata, const Writer &write);
 
   /// The whole protocol: look up, lock, look up again, produce, publish. Errors: those of `produce`; CacheMiss in mode
@@ -197,7 +198,9 @@ public:
   /// Moves an entry that list() found damaged to q/.
   void quarantine(const Info &entry);
 
-  struct Pruned { uint64_t files = 0, bytes = 0, leftBytes = 0; };
+  struct Pruned {
+    uint64_t files = 0, bytes = 0, leftBytes = 0;
+  };
   /// Removes the least recently used entries until at most `maxBytes` are left, and abandoned temporary files.
   Pruned prune(uint64_t maxBytes);
   /// Removes every entry, the quarantine and the statistics.

@@ -12,9 +12,9 @@ namespace gaudi::cache {
 
 struct Cache::Impl {
   Options options;
-  std::string root;    ///< DIR/v1
-  std::string reason;  ///< why options.mode is not what was asked for
-  FileDescriptor dir;  ///< of root; everything is relative to it
+  std::string root;   ///< DIR/v1
+  std::string reason; ///< why options.mode is not what was asked for
+  FileDescriptor dir; ///< of root; everything is relative to it
   bool locks = true;
   StatisticsShards shards;
   std::atomic<bool> warned = false;

@@ -16,8 +16,8 @@ static std::string formatTime(int64_t unixSeconds) {
   tm t = {};
   ::gmtime_r(&seconds, &t);
   auto two = [](int v) { return cat(static_cast<char>('0' + v / 10 % 10), static_cast<char>('0' + v % 10)); };
-  return cat(t.tm_year + 1900, '-', two(t.tm_mon + 1), '-', two(t.tm_mday), ' ', two(t.tm_hour), ':', two(t.tm_min), ':',
-             two(t.tm_sec));
+  return cat(t.tm_year + 1900, '-', two(t.tm_mon + 1), '-', two(t.tm_mday), ' ', two(t.tm_hour), ':', two(t.tm_min),
+             ':', two(t.tm_sec));
 }
 
 static std::string formatSeconds(double ms) {
@@ -37,7 +37,11 @@ static void stats(Cache &cache, bool json, std::string &out) {
     w.beginObject().field("path", cache.path()).field("hits", s.hits).field("misses", s.misses);
     w.field("corrupt", s.corrupt).field("puts", s.puts).field("evicted", s.evicted).field("saved_ms", s.savedMs);
     for (Kind kind : kAllKinds)
-      w.key(nameOf(kind)).beginObject().field("files", files[size_t(kind)]).field("bytes", bytes[size_t(kind)]).endObject();
+      w.key(nameOf(kind))
+          .beginObject()
+          .field("files", files[size_t(kind)])
+          .field("bytes", bytes[size_t(kind)])
+          .endObject();
     out += w.endObject().text() + "\n";
     return;
   }
@@ -90,15 +94,17 @@ static void show(const Cache::Info &info, bool json, std::string &out) {
     out += cat("damage    ", info.damage, "\n");
   out += cat("label     ", info.metadata.label, "\ncompile   ", formatSeconds(info.metadata.compileMs), "\n");
   for (const Component &c : info.metadata.components)
-    out += cat("  ", c.name, std::string(c.name.size() < 20 ? 20 - c.name.size() : 1, ' '), c.digest.shortHex(), "  ", c.text,
-               "\n");
+    out += cat("  ", c.name, std::string(c.name.size() < 20 ? 20 - c.name.size() : 1, ' '), c.digest.shortHex(), "  ",
+               c.text, "\n");
 }
 
 /// The one entry whose key starts with `prefix`.
 static Expected<Cache::Info> pick(const Infos &infos, const std::string &prefix) {
   if (prefix.size() < 4)
-    return Status::error(StatusCode::Usage, cat("cache: key '", prefix, "' is too short (found ", prefix.size(),
-                                                " digits, expected at least 4)"), "`cache list` shows the keys");
+    return Status::error(
+        StatusCode::Usage,
+        cat("cache: key '", prefix, "' is too short (found ", prefix.size(), " digits, expected at least 4)"),
+        "`cache list` shows the keys");
   const Cache::Info *found = nullptr;
   for (const Cache::Info &info : infos) {
     if (!info.key.hex().starts_with(prefix))
@@ -108,7 +114,8 @@ static Expected<Cache::Info> pick(const Infos &infos, const std::string &prefix)
     found = &info;
   }
   if (!found)
-    return Status::error(StatusCode::Usage, cat("cache: no key starts with '", prefix, "'"), "`cache list` shows the keys");
+    return Status::error(StatusCode::Usage, cat("cache: no key starts with '", prefix, "'"),
+                         "`cache list` shows the keys");
   return *found;
 }
 
@@ -162,7 +169,8 @@ static Status verify(Cache &cache, bool json, std::string &out) {
 
 static void report(const char *verb, const Cache::Pruned &done, bool json, std::string &out) {
   if (!json) {
-    out += cat(verb, ' ', done.files, " files, ", formatBytes(done.bytes), "; ", formatBytes(done.leftBytes), " left\n");
+    out +=
+        cat(verb, ' ', done.files, " files, ", formatBytes(done.bytes), "; ", formatBytes(done.leftBytes), " left\n");
     return;
   }
   json::Writer w;
@@ -179,7 +187,8 @@ Status runCommand(const CommandOptions &options, std::string &out) {
   // Looking must not write, nor make a folder that is not there.
   auto cache = Cache::open(directory, {.mode = writes ? Mode::ReadWrite : Mode::ReadOnly, .warn = {}});
   if (cache->mode() == Mode::Off)
-    return Status::error(StatusCode::CacheMiss, "cache: cannot be used: " + cache->reason(), "--cache-dir names another folder");
+    return Status::error(StatusCode::CacheMiss, "cache: cannot be used: " + cache->reason(),
+                         "--cache-dir names another folder");
   if (writes && cache->mode() != Mode::ReadWrite)
     return Status::error(StatusCode::CacheMiss, "cache: " + cache->reason());
 

@@ -6,9 +6,9 @@
 namespace gaudi::cache {
 
 struct CommandOptions {
-  std::string directory; ///< empty = defaultDirectory()
-  std::string verb;      ///< one of kVerbs
-  std::string key;       ///< show, explain: at least 4 hex digits of a key
+  std::string directory;          ///< empty = defaultDirectory()
+  std::string verb;               ///< one of kVerbs
+  std::string key;                ///< show, explain: at least 4 hex digits of a key
   uint64_t maxBytes = 5ull << 30; ///< prune
   bool json = false;
 };

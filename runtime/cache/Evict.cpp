@@ -104,8 +104,13 @@ std::vector<Cache::Info> Cache::list(bool verifyPayload) {
     return infos;
   std::vector<Impl::File> files = impl->scan();
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    Info info = {.kind = file->kind, .key = {}, .path = cat(impl->root, '/', file->name), .fileBytes = file->bytes,
-                 .modifiedUnixSeconds = file->modified, .metadata = {}, .damage = {}};
+    Info info = {.kind = file->kind,
+                 .key = {},
+                 .path = cat(impl->root, '/', file->name),
+                 .fileBytes = file->bytes,
+                 .modifiedUnixSeconds = file->modified,
+                 .metadata = {},
+                 .damage = {}};
     FileDescriptor fd = openAt(impl->dir.get(), file->name, O_RDONLY);
     Entry entry;
     if (!fd.valid() && errno == ENOENT)

@@ -1,7 +1,7 @@
 //===- Files.h - the few file operations of the cache -----------*- C++ -*-===//
 //
-// Everything is relative to a directory descriptor, so a folder that is renamed or replaced while we run cannot redirect
-// us. Functions return 0 or an errno value: the cache turns most failures into one warning, not into a Status.
+// Everything is relative to a directory descriptor, so a folder that is renamed or replaced while we run cannot
+// redirect us. Functions return 0 or an errno value: the cache turns most failures into one warning, not into a Status.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

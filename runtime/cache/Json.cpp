@@ -29,9 +29,15 @@ static size_t sequenceLength(std::string_view s) {
 static void escapeControl(std::string &out, char c) {
   static constexpr char digits[] = "0123456789abcdef";
   switch (c) {
-  case '\n': out += "\\n"; return;
-  case '\t': out += "\\t"; return;
-  case '\r': out += "\\r"; return;
+  case '\n':
+    out += "\\n";
+    return;
+  case '\t':
+    out += "\\t";
+    return;
+  case '\r':
+    out += "\\r";
+    return;
   default:
     out += "\\u00";
     out += digits[(c >> 4) & 1];

@@ -32,7 +32,8 @@ static std::string distrust(int fd, const std::string &path) {
   if (info.st_uid != ::geteuid())
     return cat(path, " belongs to user ", info.st_uid, ", this process runs as ", ::geteuid());
   if (info.st_mode & 022)
-    return cat(path, " can be written by ", info.st_mode & 02 ? "everyone" : "its group", "; run: chmod go-w '", path, "'");
+    return cat(path, " can be written by ", info.st_mode & 02 ? "everyone" : "its group", "; run: chmod go-w '", path,
+               "'");
   return {};
 }
 

@@ -42,9 +42,8 @@ std::string Cache::Impl::moveIntoPlace(int fd, const std::string &temporary, con
     return describeErrno(error);
   if (sync)
     (void)syncDir(dir.get(), name.substr(0, 4)); // the entry is whole either way
-  shards.add({.puts = 1,
-              .storedBytes = written.st_size - (replaces ? before.st_size : 0),
-              .storedFiles = replaces ? 0 : 1});
+  shards.add(
+      {.puts = 1, .storedBytes = written.st_size - (replaces ? before.st_size : 0), .storedFiles = replaces ? 0 : 1});
   return {};
 }
 
@@ -120,8 +119,9 @@ static Status compareWithEntry(int dirFd, const std::string &root, Kind kind, co
   if (at < 0)
     return {};
   return Status::error(StatusCode::Failed,
-                       cat(root, '/', entryName(kind, key), ": compiling again gives other bytes (first difference at byte ",
-                           at, ", found ", info.st_size, " bytes, expected ", entry.record.payloadBytes, ")"),
+                       cat(root, '/', entryName(kind, key),
+                           ": compiling again gives other bytes (first difference at byte ", at, ", found ",
+                           info.st_size, " bytes, expected ", entry.record.payloadBytes, ")"),
                        "the compiler is not deterministic here, or something it reads is missing from the key");
 }
 

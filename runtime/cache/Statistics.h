@@ -7,8 +7,8 @@
 
 namespace gaudi::cache {
 
-/// Counters in s/00..15. Sixteen files so that processes seldom wait for each other; each is changed under its flock, in
-/// one write. A damaged shard counts as zero: statistics are never worth an error.
+/// Counters in s/00..15. Sixteen files so that processes seldom wait for each other; each is changed under its flock,
+/// in one write. A damaged shard counts as zero: statistics are never worth an error.
 class StatisticsShards {
 public:
   /// `dirFd` is the cache's root; -1 = count nothing.

@@ -1,6 +1,6 @@
 //===- CommandsTest.cpp - `cache` verbs -----------------------------------===//
-#include "TestSupport.h"
 #include "runtime/cache/Commands.h"
+#include "TestSupport.h"
 
 using namespace gaudi;
 using namespace gaudi::cache;
@@ -50,7 +50,8 @@ TEST_F(Commands, ListAndShow) {
 TEST_F(Commands, ExplainComparesWithTheNearest) {
   std::string out;
   ASSERT_TRUE(run("explain", out, keyOf(1).shortHex()).ok());
-  EXPECT_EQ(out, keyOf(1).shortHex() + ": nearest entry " + keyOf(2).shortHex() + " (bert.onnx) differs in input-spec\n");
+  EXPECT_EQ(out,
+            keyOf(1).shortHex() + ": nearest entry " + keyOf(2).shortHex() + " (bert.onnx) differs in input-spec\n");
   out.clear();
   ASSERT_TRUE(run("explain", out, keyOf(1).shortHex(), true).ok());
   EXPECT_TRUE(has(out, R"("differs_in":["input-spec"])")) << out;
@@ -90,7 +91,8 @@ TEST_F(Commands, Errors) {
   Key twin = keyOf(1);
   twin.bytes[31] ^= 1;
   ASSERT_TRUE(cache->publish(Kind::Program, twin, {}, writerOf("x")).ok());
-  EXPECT_EQ(run("show", out, keyOf(1).shortHex()).message(), "cache: several keys start with '" + keyOf(1).shortHex() + "'");
+  EXPECT_EQ(run("show", out, keyOf(1).shortHex()).message(),
+            "cache: several keys start with '" + keyOf(1).shortHex() + "'");
   Status missing = runCommand({.directory = "/nonexistent/x", .verb = "stats", .key = "", .json = false}, out);
   EXPECT_EQ(missing.code(), StatusCode::CacheMiss);
   EXPECT_EQ(missing.message(), "cache: cannot be used: /nonexistent/x: No such file or directory");

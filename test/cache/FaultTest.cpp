@@ -44,7 +44,8 @@ TEST(Faults, DefaultDirectoryFollowsTheEnvironment) {
 TEST(Faults, NoHomeDisablesWithAReason) {
   auto cache = openFor("");
   EXPECT_EQ(cache->mode(), Mode::Off);
-  EXPECT_EQ(cache->reason(), "no cache folder: neither GAUDI_CACHE_DIR, XDG_CACHE_HOME nor HOME is set to an absolute path");
+  EXPECT_EQ(cache->reason(),
+            "no cache folder: neither GAUDI_CACHE_DIR, XDG_CACHE_HOME nor HOME is set to an absolute path");
   EXPECT_FALSE(put(*cache, 1));
   EXPECT_FALSE(cache->lookup(Kind::Program, keyOf(1)));
   EXPECT_FALSE(cache->getBlob(keyOf(1)));

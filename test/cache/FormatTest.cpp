@@ -42,10 +42,15 @@ TEST(Format, KeysParse) {
 static std::string damage(std::string bytes, std::mt19937 &random) {
   size_t at = random() % bytes.size();
   switch (random() % 5) {
-  case 0: return bytes.substr(0, at);
-  case 1: return bytes + "x";
-  case 2: return std::string(bytes.size(), '\0');
-  default: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8)); return bytes;
+  case 0:
+    return bytes.substr(0, at);
+  case 1:
+    return bytes + "x";
+  case 2:
+    return std::string(bytes.size(), '\0');
+  default:
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+    return bytes;
   }
 }
 
@@ -87,7 +92,8 @@ TEST(Format, EachDamageIsNamed) {
   EXPECT_TRUE(has(messageAfter([](auto &b) { b[2000] ^= 1; }), "digest mismatch in the metadata"));
   EXPECT_TRUE(has(messageAfter([](auto &b) { b[b.size() - 200] ^= 1; }), "digest mismatch in the record"));
   EXPECT_TRUE(has(messageAfter([](auto &b) { b[b.size() - 248] ^= 2; }), "record version 3, this program reads 1"));
-  EXPECT_TRUE(has(messageAfter([](auto &b) { b.insert(0, 1, 'x'); }), "file has 2259 bytes, its record says 2000 + 2 + 256"));
+  EXPECT_TRUE(
+      has(messageAfter([](auto &b) { b.insert(0, 1, 'x'); }), "file has 2259 bytes, its record says 2000 + 2 + 256"));
 }
 
 TEST(Format, AnotherKeysFileUnderThisNameIsRefused) {

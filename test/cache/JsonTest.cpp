@@ -15,7 +15,8 @@ TEST(Json, NestsAndSeparates) {
 TEST(Json, EscapesAndMendsBytes) {
   EXPECT_EQ(json::quote("a\"\\\n\t\x01"), R"("a\"\\\n\t\u0001")");
   EXPECT_EQ(json::quote("ü✓𝄞"), "\"ü✓𝄞\"");
-  EXPECT_EQ(json::quote("\xff\xc0\xaf\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+  EXPECT_EQ(json::quote("\xff\xc0\xaf\xed\xa0\x80"),
+            "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
 TEST(Json, NumbersReadBackAndNonFiniteIsNull) {

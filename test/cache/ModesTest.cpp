@@ -13,7 +13,7 @@ struct Outcome {
 } // namespace
 
 static Outcome resolveIn(const std::string &dir, Mode mode, std::string payload = payloadOf(1),
-                     std::vector<Component> components = {}) {
+                         std::vector<Component> components = {}) {
   Outcome run{Status(), 0};
   auto cache = openFor(dir, nullptr, {.mode = mode});
   run.result = cache->resolve(Kind::Program, keyOf(1), {.compileMs = 0, .label = "m", .components = components},
@@ -88,10 +88,13 @@ TEST(Modes, RequireFailsOnAMissAndExplainsIt) {
   auto cache = openFor(dir.path, nullptr, {.mode = Mode::Require});
   auto miss = cache->resolve(Kind::Program, keyOf(2),
                              {.compileMs = 0, .label = "", .components = {{"input-spec", keyOf(2), "4x128"}}},
-                             []() -> Expected<Product> { ADD_FAILURE(); return Product{}; });
+                             []() -> Expected<Product> {
+                               ADD_FAILURE();
+                               return Product{};
+                             });
   EXPECT_EQ(miss.status().code(), StatusCode::CacheMiss);
-  EXPECT_EQ(miss.status().message(), dir.path + "/v1: no entry for key " + keyOf(2).shortHex() +
-                                         " and compiling is forbidden");
+  EXPECT_EQ(miss.status().message(),
+            dir.path + "/v1: no entry for key " + keyOf(2).shortHex() + " and compiling is forbidden");
   EXPECT_NE(miss.status().hint().find("differs in input-spec (entry has 1x128, asked 4x128)"), std::string::npos);
 }
 

@@ -157,7 +157,8 @@ TEST(Store, ExplainNamesTheComponentThatDiffers) {
   TempDir dir;
   auto cache = openFor(dir.path);
   EXPECT_EQ(cache->explain({}), "the cache holds no program");
-  std::vector<Component> stored = {{"module", keyOf(1), ""}, {"input-spec", keyOf(2), "1x128"}, {"target", keyOf(3), ""}};
+  std::vector<Component> stored = {
+      {"module", keyOf(1), ""}, {"input-spec", keyOf(2), "1x128"}, {"target", keyOf(3), ""}};
   ASSERT_TRUE(put(*cache, 1, 100, {.compileMs = 1, .label = "bert.onnx", .components = stored}));
   std::vector<Component> far = {{"module", keyOf(9), ""}, {"input-spec", keyOf(9), ""}, {"target", keyOf(3), ""}};
   ASSERT_TRUE(put(*cache, 2, 100, {.compileMs = 1, .label = "other", .components = far}));

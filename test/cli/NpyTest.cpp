@@ -1,25 +1,43 @@
 //===- NpyTest.cpp - reading and writing .npy -----------------------------===//
-#include "IoSupport.h"
 #include "tools/gaudi-run/io/Npy.h"
+#include "IoSupport.h"
 
 #include <fstream>
 
 using namespace gaudi;
 using namespace gaudi::io;
 
-static Expected<Array> parse(const std::string &file, Limits limits = {}) { return parseNpy(bytesOf(file), "f.npy", limits); }
-static std::string errorOf(const std::string &file, Limits limits = {}) { return parse(file, limits).status().message(); }
+static Expected<Array> parse(const std::string &file, Limits limits = {}) {
+  return parseNpy(bytesOf(file), "f.npy", limits);
+}
+static std::string errorOf(const std::string &file, Limits limits = {}) {
+  return parse(file, limits).status().message();
+}
 
 static std::string dict(const char *descr, const char *shape, const char *fortran = "False") {
   return std::string("{'descr': '") + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }\n";
 }
 
 TEST(Npy, ReadsEveryType) {
-  struct Row { const char *descr; DType dtype; size_t width; };
-  for (Row row : {Row{"<f4", DType::F32, 4}, {"<f2", DType::F16, 2}, {"<V2", DType::BF16, 2}, {"|V2", DType::BF16, 2},
-                  {"<f8", DType::F64, 8}, {"|i1", DType::I8, 1}, {"<i2", DType::I16, 2}, {"<i4", DType::I32, 4},
-                  {"<i8", DType::I64, 8}, {"|u1", DType::U8, 1}, {"<u2", DType::U16, 2}, {"=u4", DType::U32, 4},
-                  {"<u8", DType::U64, 8}, {"|b1", DType::Bool, 1}}) {
+  struct Row {
+    const char *descr;
+    DType dtype;
+    size_t width;
+  };
+  for (Row row : {Row{"<f4", DType::F32, 4},
+                  {"<f2", DType::F16, 2},
+                  {"<V2", DType::BF16, 2},
+                  {"|V2", DType::BF16, 2},
+                  {"<f8", DType::F64, 8},
+                  {"|i1", DType::I8, 1},
+                  {"<i2", DType::I16, 2},
+                  {"<i4", DType::I32, 4},
+                  {"<i8", DType::I64, 8},
+                  {"|u1", DType::U8, 1},
+                  {"<u2", DType::U16, 2},
+                  {"=u4", DType::U32, 4},
+                  {"<u8", DType::U64, 8},
+                  {"|b1", DType::Bool, 1}}) {
     auto array = parse(npyOf(dict(row.descr, "(3,)"), std::string(3 * row.width, 1)));
     ASSERT_TRUE(array.ok()) << row.descr << array.status().message();
     EXPECT_EQ(array->spec.dtype, row.dtype);
@@ -56,7 +74,8 @@ TEST(Npy, ScalarsEmptiesAndBools) {
 TEST(Npy, Versions2And3And9) {
   std::string d = dict("<f4", "(1,)"), data = raw<float>({7});
   for (char version : {'\2', '\3'}) {
-    std::string file = std::string("\x93NUMPY") + version + '\0' + static_cast<char>(d.size()) + std::string(3, '\0') + d + data;
+    std::string file =
+        std::string("\x93NUMPY") + version + '\0' + static_cast<char>(d.size()) + std::string(3, '\0') + d + data;
     auto array = parse(file);
     ASSERT_TRUE(array.ok()) << array.status().message();
     EXPECT_EQ(array->as<float>()[0], 7);
@@ -70,25 +89,31 @@ TEST(Npy, Versions2And3And9) {
 TEST(Npy, RefusesWhatItMust) {
   EXPECT_EQ(errorOf(""), "f.npy: not an npy file: file is empty");
   EXPECT_EQ(errorOf("\xff\xd8\xff\xe0 a JPEG, say"), "f.npy: not an npy file (wrong magic)");
-  EXPECT_EQ(errorOf(npyOf(dict("|O", "(1,)"), "x")), "f.npy: object arrays refused (they are pickles, which can run code)");
+  EXPECT_EQ(errorOf(npyOf(dict("|O", "(1,)"), "x")),
+            "f.npy: object arrays refused (they are pickles, which can run code)");
   EXPECT_EQ(errorOf(npyOf(dict("<c8", "(1,)"), "x")), "f.npy: dtype '<c8' is not supported");
   EXPECT_EQ(errorOf(npyOf(dict("<U5", "(1,)"), "x")), "f.npy: dtype '<U5' is not supported");
   EXPECT_EQ(errorOf(npyOf("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "")),
             "f.npy: structured dtypes are not supported");
   std::string lie = npyOf(dict("<f4", "(1,)"), "1234");
   lie[8] = lie[9] = '\xff'; // header length 65535
-  EXPECT_EQ(errorOf(lie), "f.npy: truncated in the npy header (found " + std::to_string(lie.size()) + " bytes, expected at least 65545)");
+  EXPECT_EQ(errorOf(lie), "f.npy: truncated in the npy header (found " + std::to_string(lie.size()) +
+                              " bytes, expected at least 65545)");
   std::string huge = std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12);
   EXPECT_EQ(errorOf(huge), "f.npy: npy header of 4294967295 bytes; limit 65536");
-  EXPECT_EQ(errorOf(std::string("\x93NUMPY\2\0\1\0", 10)), "f.npy: truncated in the npy header (found 10 bytes, expected at least 12)");
+  EXPECT_EQ(errorOf(std::string("\x93NUMPY\2\0\1\0", 10)),
+            "f.npy: truncated in the npy header (found 10 bytes, expected at least 12)");
 }
 
 TEST(Npy, ChecksSizesBeforeAllocating) {
-  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(2, 3)"), "1234")), "f.npy: truncated (found 4 bytes of data, expected 24 for f32[2,3])");
-  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(1,)"), "123456")), "f.npy: has trailing bytes (found 6 bytes of data, expected 4 for f32[1])");
+  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(2, 3)"), "1234")),
+            "f.npy: truncated (found 4 bytes of data, expected 24 for f32[2,3])");
+  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(1,)"), "123456")),
+            "f.npy: has trailing bytes (found 6 bytes of data, expected 4 for f32[1])");
   EXPECT_EQ(errorOf(npyOf(dict("<f4", "(1099511627776, 1099511627776)"), "")),
             "f.npy: element count overflows in f32[1099511627776,1099511627776]");
-  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(1000,)"), ""), {.maxBytes = 100}), "f.npy: f32[1000] is 3.9 KiB; limit 100 bytes");
+  EXPECT_EQ(errorOf(npyOf(dict("<f4", "(1000,)"), ""), {.maxBytes = 100}),
+            "f.npy: f32[1000] is 3.9 KiB; limit 100 bytes");
 }
 
 TEST(Npy, MalformedHeaders) {
@@ -99,13 +124,15 @@ TEST(Npy, MalformedHeaders) {
   EXPECT_EQ(errorOf(npyOf("{'descr': '<f4'}", "")), "f.npy: npy header is malformed");
   EXPECT_EQ(errorOf(npyOf("", "")), "f.npy: npy header is malformed");
   EXPECT_EQ(errorOf(npyOf("{'x': 1}", "")), "f.npy: npy header has an unknown or repeated key 'x'");
-  EXPECT_EQ(errorOf(npyOf("{'descr': '<f4', 'descr': '<f8'}", "")), "f.npy: npy header has an unknown or repeated key 'descr'");
+  EXPECT_EQ(errorOf(npyOf("{'descr': '<f4', 'descr': '<f8'}", "")),
+            "f.npy: npy header has an unknown or repeated key 'descr'");
 }
 
 TEST(Npy, WritesWhatItReads) {
   TempDir dir;
   std::string path = dir.path + "/ä b.npy";
-  for (TensorSpec spec : {TensorSpec{"", DType::F32, {2, 3}}, {"", DType::BF16, {5}}, {"", DType::I64, {}}, {"", DType::Bool, {0, 4}}}) {
+  for (TensorSpec spec :
+       {TensorSpec{"", DType::F32, {2, 3}}, {"", DType::BF16, {5}}, {"", DType::I64, {}}, {"", DType::Bool, {0, 4}}}) {
     Array array = Array::zeros(spec);
     for (size_t i = 0; i < spec.sizeBytes(); ++i)
       array.as<uint8_t>()[i] = static_cast<uint8_t>(spec.dtype == DType::Bool ? i & 1 : i);
@@ -123,5 +150,6 @@ TEST(Npy, WriteErrorsNameTheFile) {
   Status status = writeNpy("/nonexistent/x.npy", {"", DType::F32, {}}, {});
   EXPECT_EQ(status.message(), "/nonexistent/x.npy: cannot create: No such file or directory");
   EXPECT_EQ(status.code(), StatusCode::Runtime);
-  EXPECT_EQ(writeNpy("/dev/full", {"", DType::F32, {}}, {}).message(), "/dev/full: cannot write: No space left on device");
+  EXPECT_EQ(writeNpy("/dev/full", {"", DType::F32, {}}, {}).message(),
+            "/dev/full: cannot write: No space left on device");
 }

@@ -1,6 +1,6 @@
 //===- NpzTest.cpp - reading and writing .npz -----------------------------===//
-#include "IoSupport.h"
 #include "tools/gaudi-run/io/Npz.h"
+#include "IoSupport.h"
 
 #include <fstream>
 #include <zlib.h>
@@ -42,7 +42,8 @@ static std::string zipOf(const std::vector<Part> &parts) {
     uint64_t size = part.unpackedBytes < 0 ? part.data.size() : uint64_t(part.unpackedBytes);
     auto crc = crc32(0, reinterpret_cast<const Bytef *>(part.data.data()), uInt(part.data.size())) ^ part.badCrc;
     put(shared, 20, 2), put(shared, part.flags, 2), put(shared, part.deflate ? 8 : part.method, 2), put(shared, 0, 4);
-    put(shared, crc, 4), put(shared, packed.size(), 4), put(shared, size, 4), put(shared, part.name.size(), 2), put(shared, 0, 2);
+    put(shared, crc, 4), put(shared, packed.size(), 4), put(shared, size, 4), put(shared, part.name.size(), 2),
+        put(shared, 0, 2);
     put(directory, 0x02014b50, 4), put(directory, 20, 2);
     directory += shared;
     put(directory, 0, 8), put(directory, 0, 2), put(directory, out.size(), 4);
@@ -57,9 +58,7 @@ static std::string zipOf(const std::vector<Part> &parts) {
   return out;
 }
 
-static std::string npy(float value) {
-  return npyHeader({"", DType::F32, {1}}) + raw<float>({value});
-}
+static std::string npy(float value) { return npyHeader({"", DType::F32, {1}}) + raw<float>({value}); }
 static std::string errorOf(const std::string &file, Limits limits = {}) {
   return NpzReader::parse(bytesOf(file), "f.npz", limits).status().message();
 }
@@ -79,14 +78,16 @@ TEST(Npz, ReadsStoredAndDeflated) {
 
 // knowledge/runtime.md 6.3 row 35.
 TEST(Npz, RefusesBombs) {
-  std::string bomb = zipOf({{.name = "x.npy", .data = std::string(1000, 'a'), .deflate = true, .unpackedBytes = 0xfffffffe}});
+  std::string bomb =
+      zipOf({{.name = "x.npy", .data = std::string(1000, 'a'), .deflate = true, .unpackedBytes = 0xfffffffe}});
   EXPECT_EQ(errorOf(bomb), "f.npz: npz: entry 'x.npy' expands 11 bytes to 3.9 GiB; limit 1100:1");
   EXPECT_EQ(errorOf(zipOf({{.name = "x.npy", .data = std::string(5000, 'a'), .deflate = true}}), {.maxBytes = 1000}),
             "f.npz: npz: entry 'x.npy' expands 23 bytes to 4.8 KiB; limit 1000 bytes");
   // Two directory entries over one local entry.
   std::string one = zipOf({{.name = "x.npy", .data = npy(1)}});
   size_t directory = one.find("PK\1\2"), end = one.find("PK\5\6");
-  std::string entry = one.substr(directory, end - directory), twice = one.substr(0, end) + entry, tail = one.substr(end);
+  std::string entry = one.substr(directory, end - directory), twice = one.substr(0, end) + entry,
+              tail = one.substr(end);
   tail[8] = tail[10] = 2;
   uint32_t size = uint32_t(2 * entry.size());
   memcpy(tail.data() + 12, &size, 4);
@@ -106,7 +107,8 @@ TEST(Npz, RefusesOverlaps) {
 
 TEST(Npz, RefusesNamesAndFlags) {
   for (const char *name : {"../x.npy", "a/../x.npy", "/x.npy", "..", "a\\x.npy", ""})
-    EXPECT_EQ(errorOf(zipOf({{.name = name, .data = npy(1)}})), std::string("f.npz: npz: entry '") + name + "' has an unsafe name");
+    EXPECT_EQ(errorOf(zipOf({{.name = name, .data = npy(1)}})),
+              std::string("f.npz: npz: entry '") + name + "' has an unsafe name");
   EXPECT_EQ(errorOf(zipOf({{.name = "x.npy", .data = npy(1)}, {.name = "x.npy", .data = npy(1)}})),
             "f.npz: npz: entry 'x.npy' occurs twice");
   EXPECT_EQ(errorOf(zipOf({{.name = "x.npy", .data = npy(1), .flags = 1}})), "f.npz: npz: entry 'x.npy' is encrypted");
@@ -147,12 +149,14 @@ TEST(Npz, WritesWhatItReads) {
   TempDir dir;
   float a[] = {1, 2, 3};
   int64_t b[] = {7};
-  std::vector<NamedData> arrays = {{"a", {"", DType::F32, {3}}, {a, sizeof a}}, {"ü/b", {"", DType::I64, {}}, {b, sizeof b}}};
+  std::vector<NamedData> arrays = {{"a", {"", DType::F32, {3}}, {a, sizeof a}},
+                                   {"ü/b", {"", DType::I64, {}}, {b, sizeof b}}};
   ASSERT_TRUE(writeNpz(dir.path + "/x.npz", arrays).ok());
   auto reader = NpzReader::open(dir.path + "/x.npz");
   ASSERT_TRUE(reader.ok()) << reader.status().message();
   EXPECT_EQ(reader->read("a")->as<float>()[2], 3);
   EXPECT_EQ(reader->read("ü/b")->as<int64_t>()[0], 7);
   NamedData large = {"big", {"", DType::F32, {}}, {a, 5ull << 30}};
-  EXPECT_EQ(writeNpz(dir.path + "/y.npz", {large}).message(), dir.path + "/y.npz: npz files over 4 GiB are not written");
+  EXPECT_EQ(writeNpz(dir.path + "/y.npz", {large}).message(),
+            dir.path + "/y.npz: npz files over 4 GiB are not written");
 }

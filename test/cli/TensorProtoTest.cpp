@@ -1,6 +1,6 @@
 //===- TensorProtoTest.cpp - reading input_0.pb ---------------------------===//
-#include "IoSupport.h"
 #include "tools/gaudi-run/io/TensorProto.h"
+#include "IoSupport.h"
 
 using namespace gaudi;
 using namespace gaudi::io;
@@ -15,7 +15,9 @@ static std::string varint(uint64_t v) {
   return out + static_cast<char>(v);
 }
 static std::string number(int field, uint64_t v) { return varint(uint64_t(field) << 3) + varint(v); }
-static std::string bytes(int field, const std::string &b) { return varint(uint64_t(field) << 3 | 2) + varint(b.size()) + b; }
+static std::string bytes(int field, const std::string &b) {
+  return varint(uint64_t(field) << 3 | 2) + varint(b.size()) + b;
+}
 
 TEST(TensorProto, RawData) {
   auto array = parse(number(1, 2) + number(1, 1) + number(2, 1) + bytes(8, "ids") + bytes(9, raw<float>({1.5, -2})));
@@ -50,7 +52,8 @@ TEST(TensorProto, Refuses) {
   EXPECT_EQ(errorOf("\x0a"), "input_0.pb: not a TensorProto, or truncated at byte 0 of 1");
   EXPECT_EQ(errorOf(number(1, 4)), "input_0.pb: not a TensorProto: no data_type");
   EXPECT_EQ(errorOf(head + bytes(9, "123456789012")), "input_0.pb: 'w': has 12 bytes, shape f32[4] needs 16");
-  EXPECT_EQ(errorOf(head + bytes(9, std::string(16, 'x')) + bytes(4, raw<float>({1}))), "input_0.pb: 'w': two data fields");
+  EXPECT_EQ(errorOf(head + bytes(9, std::string(16, 'x')) + bytes(4, raw<float>({1}))),
+            "input_0.pb: 'w': two data fields");
   EXPECT_EQ(errorOf(head + bytes(4, "") + bytes(5, "")), "input_0.pb: two data fields");
   EXPECT_EQ(errorOf(head + bytes(7, varint(1))), "input_0.pb: 'w': data is in field 7, its type needs field 4");
   EXPECT_EQ(errorOf(head + bytes(4, raw<float>({1, 2, 3, 4, 5}))),

@@ -99,7 +99,8 @@ protected:
       SmallVector<HostTensor> arguments;
       for (Type type : func.getArgumentTypes())
         arguments.push_back(randomTensor(cast<RankedTensorType>(type), random));
-      auto expected = evaluate(func, arguments), found = evaluate(after->lookupSymbol<func::FuncOp>(func.getName()), arguments);
+      auto expected = evaluate(func, arguments),
+           found = evaluate(after->lookupSymbol<func::FuncOp>(func.getName()), arguments);
       ASSERT_EQ(expected.size(), found.size());
       for (auto [a, b] : llvm::zip(expected, found))
         expectClose(a, b);
@@ -127,8 +128,9 @@ TEST_P(EquivalenceTest, CompositesTakenApartAgain) {
 /// A second run of a pass changes nothing.
 TEST_P(EquivalenceTest, PassesAreIdempotent) {
   std::string path = std::string(GAUDI_TEST_DIR) + "/" + GetParam() + ".mlir";
-  for (const char *pass : {"specialize-shapes", "fold-constants", "simplify", "recompose-norms", "recompose-activations",
-                           "recompose-softmax", "recompose-attention", "decompose-composites", "form-groups"}) {
+  for (const char *pass :
+       {"specialize-shapes", "fold-constants", "simplify", "recompose-norms", "recompose-activations",
+        "recompose-softmax", "recompose-attention", "decompose-composites", "form-groups"}) {
     SCOPED_TRACE(pass);
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
     std::string texts[2];

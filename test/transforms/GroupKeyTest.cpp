@@ -25,10 +25,11 @@ SmallVector<std::string> keysOf(StringRef text, ArrayRef<bool> isConstant = {}) 
 /// Two groups of one unary op each; `second` is the kind of the second one.
 std::string twoGroups(StringRef second, StringRef type = "tensor<3xf32>") {
   std::string text = "func.func @f(%x: tensor<3xf32>, %y: TYPE) {\n";
-  for (auto [argument, kind, own] : {std::tuple("%x", StringRef("exp"), StringRef("tensor<3xf32>")), std::tuple("%y", second, type)})
+  for (auto [argument, kind, own] :
+       {std::tuple("%x", StringRef("exp"), StringRef("tensor<3xf32>")), std::tuple("%y", second, type)})
     text += ("graph.group \"pointwise\"(" + Twine(argument) + ") : (" + own + ") -> " + own + " {\n^bb0(%a: " + own +
-             "):\n  %r = graph.unary " + kind + " %a : " + own + " -> " + own + " loc(\"node" + argument + "\")\n  graph.yield %r : " +
-             own + "\n}\n")
+             "):\n  %r = graph.unary " + kind + " %a : " + own + " -> " + own + " loc(\"node" + argument +
+             "\")\n  graph.yield %r : " + own + "\n}\n")
                 .str();
   text += "return\n}\n";
   text.replace(text.find("TYPE"), 4, type.str());

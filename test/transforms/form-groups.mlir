@@ -147,3 +147,17 @@ func.func @generic(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<5xf32>, tens
   %a = graph.arg_reduce %x {axis = 1 : i64} : tensor<3x5xf32> -> tensor<3xi64>
   return %c, %r, %a : tensor<3x5xf32>, tensor<5xf32>, tensor<3xi64>
 }
+
+// RoBERTa's position ids: joining both users would make a cycle through the running sum, so the first one takes the
+// producer and hands it on as a second result.
+// CHECK-LABEL: func.func @joins_one_of_two_users
+func.func @joins_one_of_two_users(%x: tensor<3xi64>, %y: tensor<3xi64>) -> tensor<3xi64> {
+  // CHECK: %[[A:.*]]:2 = graph.group "pointwise"
+  // CHECK: graph.group "generic"(%[[A]]#1)
+  // CHECK: graph.group "pointwise"(%{{.*}}, %[[A]]#0)
+  %a = graph.binary add %x, %y : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+  %n = graph.unary neg %a : tensor<3xi64> -> tensor<3xi64>
+  %c = graph.cumsum %n {axis = 0 : i64} : tensor<3xi64> -> tensor<3xi64>
+  %r = graph.binary mul %c, %a : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+  return %r : tensor<3xi64>
+}

@@ -64,6 +64,24 @@ func.func @clip_causal(%q: tensor<6x3x4xf32>, %k: tensor<6x3x4xf32>, %v: tensor<
   return %o : tensor<6x3x4xf32>
 }
 
+// CLIP, eager: the query is scaled before its head split.
+// CHECK-LABEL: func.func @scaled_before_split
+func.func @scaled_before_split(%q: tensor<2x5x12xf32>, %k: tensor<2x3x5x4xf32>, %v: tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32> {
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %qs = graph.binary mul %q, %half : tensor<2x5x12xf32>, tensor<f32> -> tensor<2x5x12xf32>
+  %q4 = graph.reshape %qs {shape = array<i64: 2, 5, 3, 4>} : tensor<2x5x12xf32> -> tensor<2x5x3x4xf32>
+  %qt = graph.transpose %q4 {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x5x3x4xf32> -> tensor<2x3x5x4xf32>
+  %q3 = graph.reshape %qt {shape = array<i64: 6, 5, 4>} : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
+  %k3 = graph.reshape %k {shape = array<i64: 6, 5, 4>} : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
+  %v3 = graph.reshape %v {shape = array<i64: 6, 5, 4>} : tensor<2x3x5x4xf32> -> tensor<6x5x4xf32>
+  %s = graph.matmul %q3, %k3 {transpose_rhs} : tensor<6x5x4xf32>, tensor<6x5x4xf32> -> tensor<6x5x5xf32>
+  %p = graph.softmax %s {axis = 2 : i64} : tensor<6x5x5xf32> -> tensor<6x5x5xf32>
+  // CHECK-NOT: graph.binary
+  // CHECK: graph.attention {{.*}} scale = 5.000000e-01 : f64} : tensor<2x3x5x4xf32>
+  %o = graph.matmul %p, %v3 : tensor<6x5x5xf32>, tensor<6x5x4xf32> -> tensor<6x5x4xf32>
+  return %o : tensor<6x5x4xf32>
+}
+
 // The triangle spelled out for every batch entry, as a boolean that allows.
 // CHECK-LABEL: func.func @causal_for_every_batch
 func.func @causal_for_every_batch(%q: tensor<2x3x2x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf32> {

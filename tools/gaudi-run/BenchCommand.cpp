@@ -26,7 +26,7 @@ struct Plan {
   bool autoWarmup = false;
   uint64_t warmupRuns = 0;
   double warmupSeconds = 0;
-  uint64_t runs = 0;   ///< 0 = by time
+  uint64_t runs = 0; ///< 0 = by time
   double seconds = 3;
   std::vector<double> percents;
 };
@@ -75,7 +75,8 @@ static Expected<Plan> parsePlan(const Options &options) {
   return plan;
 }
 
-static Expected<Lane> makeLane(const Session &session, const ModelOptions &options, const std::vector<io::Array> &inputs) {
+static Expected<Lane> makeLane(const Session &session, const ModelOptions &options,
+                               const std::vector<io::Array> &inputs) {
   Lane lane;
   Expected<std::vector<io::Array>> outputs = makeOutputs(session.executable->outputs());
   if (!outputs.ok())
@@ -148,10 +149,10 @@ static double throughput(const Measured &m) {
 
 static std::string formatBench(const Session &session, const Measured &m, size_t lanes, unsigned threads) {
   const Summary &s = m.summary;
-  std::string out = cat("compile     ", session.origin.compileMs > 0 ? duration(session.origin.compileMs) : "0", " (cache ",
-                        session.origin.cache, ")\nopen        ", duration(session.openMs), "\nfirst run   ",
-                        duration(m.firstMs), "\nsteady      ", s.count, " runs after ", m.warmupRuns, " of warm-up, ", lanes,
-                        " at a time, ", threads, threads == 1 ? " thread" : " threads", " each\n");
+  std::string out = cat("compile     ", session.origin.compileMs > 0 ? duration(session.origin.compileMs) : "0",
+                        " (cache ", session.origin.cache, ")\nopen        ", duration(session.openMs), "\nfirst run   ",
+                        duration(m.firstMs), "\nsteady      ", s.count, " runs after ", m.warmupRuns, " of warm-up, ",
+                        lanes, " at a time, ", threads, threads == 1 ? " thread" : " threads", " each\n");
   for (auto [percent, value] : s.percentiles)
     out += cat("  p", brief(percent), std::string(percent < 10 ? 8 : 7, ' '), duration(value), "\n");
   out += cat("  mean      ", duration(s.mean), ", min ", duration(s.min), ", max ", duration(s.max), ", CoV ",
@@ -165,7 +166,10 @@ static std::string benchJson(const Session &session, const Measured &m, size_t l
   json::Writer w;
   w.beginObject();
   writeSession(w, session);
-  w.field("first_ms", m.firstMs).field("warmup_runs", m.warmupRuns).field("concurrency", lanes).field("threads", threads);
+  w.field("first_ms", m.firstMs)
+      .field("warmup_runs", m.warmupRuns)
+      .field("concurrency", lanes)
+      .field("threads", threads);
   w.field("throughput", throughput(m)).key("latency_ms").beginObject();
   for (auto [percent, value] : s.percentiles)
     w.field("p" + brief(percent), value);
@@ -195,8 +199,8 @@ static Status profileLane(Lane &lane, const Options &options, const Session &ses
 
 static std::string closingLine(const Session &session, const Measured &m) {
   Summary s = summarize(m.samples, {50, 99});
-  return cat("OK ", s.count, " runs: p50 ", duration(s.percentiles[0].second), " p99 ", duration(s.percentiles[1].second), ", ",
-             fixed(throughput(m), 1), "/s; compile ",
+  return cat("OK ", s.count, " runs: p50 ", duration(s.percentiles[0].second), " p99 ",
+             duration(s.percentiles[1].second), ", ", fixed(throughput(m), 1), "/s; compile ",
              session.origin.compileMs > 0 ? duration(session.origin.compileMs) : "0");
 }
 

@@ -69,7 +69,9 @@ constexpr Sub subs[] = {
 
 /// One value per occurrence; CLI11 would otherwise take following arguments, or split "[1,2]".
 template <typename T> CLI::Option *repeated(CLI::App &app, const char *name, T &target, const char *help) {
-  return app.add_option(name, target, help)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return app.add_option(name, target, help)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void addCommon(CLI::App &app, Options &o, Raw &raw) {
@@ -83,7 +85,8 @@ void addCommon(CLI::App &app, Options &o, Raw &raw) {
 void addModel(CLI::App &app, Options &o, Raw &raw, int most) {
   app.add_option("model", o.models, "Model: .gdx or .onnx")->required()->expected(1, most);
   app.add_option("--weights", o.model.weights, "Packed weights of a .gdx compiled without them");
-  app.add_option("--verify", raw.verify, "meta, or full: check the weights' digest too")->check(CLI::IsMember({"meta", "full"}));
+  app.add_option("--verify", raw.verify, "meta, or full: check the weights' digest too")
+      ->check(CLI::IsMember({"meta", "full"}));
   repeated(app, "--shape", o.model.shapes, "Input shape for an .onnx, NAME=1x128");
   repeated(app, "--dim", o.model.dims, "Size of a symbolic dim of an .onnx, NAME=4");
   app.add_option("--target-cpu", o.model.targetCpu, "CPU to compile for (native)");
@@ -129,7 +132,8 @@ void describe(CLI::App &app, Command command, Options &o, Raw &raw) {
     app.add_option("--cache-dir", o.model.cacheDir, "Folder of the compile cache");
     app.add_option("--max-size", o.cacheMaxSize, "What prune leaves (5GiB)");
     break;
-  default: break;
+  default:
+    break;
   }
   if (command == Command::Compare)
     repeated(app, "--device", o.devices, "Device of the first and of the second side");
@@ -148,7 +152,8 @@ void describe(CLI::App &app, Command command, Options &o, Raw &raw) {
     app.add_option("--warmup", o.warmup, "auto, runs, or a time (auto)");
     app.add_option("--iterations", o.iterations, "Measured runs; wins over --duration")->check(CLI::PositiveNumber);
     app.add_option("--duration", o.duration, "Time to measure for (3s)");
-    app.add_option("--concurrency", o.concurrency, "Runs at a time, each with its own memory")->check(CLI::Range(1, 1024));
+    app.add_option("--concurrency", o.concurrency, "Runs at a time, each with its own memory")
+        ->check(CLI::Range(1, 1024));
     app.add_option("--percentiles", o.percentiles, "Percentiles to report (50,90,99)");
     addProfile(app, o);
   }
@@ -170,7 +175,8 @@ static Status unknownFlag(const CLI::App &app, const std::string &name) {
     for (const std::string &longName : option->get_lnames())
       known.push_back("--" + longName);
   std::string dashed = name.starts_with("--") ? name : "-" + name;
-  return usage(cat("unknown flag '", name, "'", didYouMean(dashed, known)), cat("gaudi-run ", app.get_name(), " --help lists the flags"));
+  return usage(cat("unknown flag '", name, "'", didYouMean(dashed, known)),
+               cat("gaudi-run ", app.get_name(), " --help lists the flags"));
 }
 
 /// Unknown flags, and `--json` without a file, which CLI11 would give the next argument.
@@ -239,7 +245,8 @@ static Expected<const Sub *> takeCommand(std::vector<std::string> &arguments) {
   const std::string &first = arguments[0];
   std::string nearest = nearestName(first, names);
   if (first[0] != '-' && !nearest.empty() && ::access(first.c_str(), F_OK) != 0)
-    return usage(cat("no command or file '", first, "'; did you mean '", nearest, "'?"), "commands: " + join(names, ", "));
+    return usage(cat("no command or file '", first, "'; did you mean '", nearest, "'?"),
+                 "commands: " + join(names, ", "));
   return &subs[0];
 }
 

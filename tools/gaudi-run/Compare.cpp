@@ -15,11 +15,20 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Tolerance toleranceFor(DType dtype, const ToleranceOptions &options) {
   Tolerance t;
   switch (dtype) {
-  case DType::F64: t = {1e-9, 1e-7}; break;
-  case DType::F32: t = {1e-5, 1e-3}; break;
-  case DType::F16: t = {1e-3, 1e-2}; break;
-  case DType::BF16: t = {1e-2, 2e-2}; break;
-  default: break;
+  case DType::F64:
+    t = {1e-9, 1e-7};
+    break;
+  case DType::F32:
+    t = {1e-5, 1e-3};
+    break;
+  case DType::F16:
+    t = {1e-3, 1e-2};
+    break;
+  case DType::BF16:
+    t = {1e-2, 2e-2};
+    break;
+  default:
+    break;
   }
   t.atol = options.atol.value_or(t.atol);
   t.rtol = options.rtol.value_or(t.rtol);
@@ -96,8 +105,8 @@ std::string describe(const TensorSpec &spec, const Difference &d, const Toleranc
   std::string errors = cat("max abs ", brief(d.maxAbs), ", max rel ", brief(d.maxRel), ", cosine ", brief(d.cosine));
   if (d.ok())
     return cat(spec.name, ": ", toString(spec), ": equal within ", within, " (", errors, ")\n");
-  std::string out = cat(spec.name, ": ", toString(spec), ": ", d.differing, " of ", d.count, " elements differ (", errors,
-                        "; ", within, ")\n");
+  std::string out = cat(spec.name, ": ", toString(spec), ": ", d.differing, " of ", d.count, " elements differ (",
+                        errors, "; ", within, ")\n");
   for (const Difference::Element &e : d.worst)
     out += cat("  ", indices(spec, e.index), " got ", brief(e.got), ", expected ", brief(e.expected), " (abs ",
                brief(std::fabs(e.got - e.expected)), ", ", brief(e.excess), "x the tolerance)\n");

@@ -16,10 +16,10 @@ struct Tolerance {
 Tolerance toleranceFor(DType dtype, const ToleranceOptions &options);
 
 struct Difference {
-  uint64_t count = 0;      ///< elements
-  uint64_t differing = 0;  ///< with |got - expected| > atol + rtol * |expected|, or unequal NaN or infinity
+  uint64_t count = 0;     ///< elements
+  uint64_t differing = 0; ///< with |got - expected| > atol + rtol * |expected|, or unequal NaN or infinity
   double maxAbs = 0, maxRel = 0;
-  double cosine = 1;       ///< of the finite elements
+  double cosine = 1; ///< of the finite elements
   struct Element {
     uint64_t index;
     double got, expected;
@@ -33,8 +33,8 @@ struct Difference {
 /// Compares tensors of equal type and shape.
 Difference compare(const TensorSpec &spec, const void *got, const void *expected, const Tolerance &tolerance);
 
-/// "y: f32[4,48]: 3 of 192 elements differ (max abs ..., max rel ..., tolerance ...)" and one line per worst element with
-/// its indices. "y: f32[4,48]: equal within ..." if ok.
+/// "y: f32[4,48]: 3 of 192 elements differ (max abs ..., max rel ..., tolerance ...)" and one line per worst element
+/// with its indices. "y: f32[4,48]: equal within ..." if ok.
 std::string describe(const TensorSpec &spec, const Difference &difference, const Tolerance &tolerance);
 
 } // namespace gaudi::run

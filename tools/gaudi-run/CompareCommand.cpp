@@ -32,18 +32,22 @@ static Status checkSameInputs(const Session &a, const Session &b) {
       return index.takeStatus().annotate(b.name);
     const TensorSpec &other = right[*index];
     if (spec.dtype != other.dtype || spec.shape != other.shape)
-      return Status::error(StatusCode::Usage, cat("input '", spec.name, "': ", a.name, " takes ", toString(spec), ", ", b.name,
-                                                  " takes ", toString(other)), "compile both with the same --shape");
+      return Status::error(
+          StatusCode::Usage,
+          cat("input '", spec.name, "': ", a.name, " takes ", toString(spec), ", ", b.name, " takes ", toString(other)),
+          "compile both with the same --shape");
   }
   if (left.size() != right.size())
-    return Status::error(StatusCode::Usage, cat(a.name, " has ", left.size(), " inputs, ", b.name, " has ", right.size()));
+    return Status::error(StatusCode::Usage,
+                         cat(a.name, " has ", left.size(), " inputs, ", b.name, " has ", right.size()));
   return {};
 }
 
 static std::vector<io::Array> reordered(std::vector<io::Array> inputs, const std::vector<TensorSpec> &order) {
   std::vector<io::Array> out;
   for (const TensorSpec &spec : order)
-    out.push_back(std::move(*std::find_if(inputs.begin(), inputs.end(), [&](auto &a) { return a.valid() && a.spec.name == spec.name; })));
+    out.push_back(std::move(
+        *std::find_if(inputs.begin(), inputs.end(), [&](auto &a) { return a.valid() && a.spec.name == spec.name; })));
   return out;
 }
 
@@ -68,14 +72,20 @@ static Status compareOne(const Options &options, const io::Array &a, const io::A
       out.firstOver = a.spec.name;
   }
   out.text += describe(a.spec, difference, tolerance);
-  out.rows.beginObject().field("name", a.spec.name).field("ok", difference.ok()).field("differing", difference.differing);
-  out.rows.field("max_abs", difference.maxAbs).field("max_rel", difference.maxRel).field("cosine", difference.cosine).endObject();
+  out.rows.beginObject()
+      .field("name", a.spec.name)
+      .field("ok", difference.ok())
+      .field("differing", difference.differing);
+  out.rows.field("max_abs", difference.maxAbs)
+      .field("max_rel", difference.maxRel)
+      .field("cosine", difference.cosine)
+      .endObject();
   return {};
 }
 
 /// Taps first, in the order of execution: the first tensor over tolerance is where the two part.
-static Status compareAll(const Options &options, const std::vector<io::Array> &left, const std::vector<io::Array> &right,
-                         Outcome &out) {
+static Status compareAll(const Options &options, const std::vector<io::Array> &left,
+                         const std::vector<io::Array> &right, Outcome &out) {
   out.rows.beginArray();
   for (bool taps : {true, false}) {
     for (const io::Array &a : left) {
@@ -137,8 +147,9 @@ Status compareCommand(const Options &options, const Console &console) {
   std::string json = w.text() + out.rows.text() + "}";
   GAUDI_TRY(console.json(json));
   if (out.differing)
-    return Status::error(StatusCode::OutputsDiffer, cat(a.name, " and ", b.name, ": ", out.differing, " of ", out.compared,
-                                                        " tensors differ, first '", out.firstOver, "'"),
+    return Status::error(StatusCode::OutputsDiffer,
+                         cat(a.name, " and ", b.name, ": ", out.differing, " of ", out.compared,
+                             " tensors differ, first '", out.firstOver, "'"),
                          "--atol and --rtol set the tolerance");
   console.info(cat("OK ", out.compared, out.compared == 1 ? " tensor is" : " tensors are", " equal within tolerance"));
   return {};

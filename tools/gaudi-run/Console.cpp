@@ -54,9 +54,7 @@ static Status print(const std::string &text) {
   return Status::error(StatusCode::Runtime, "stdout: cannot write");
 }
 
-Status Console::result(const std::string &text) const {
-  return jsonOn && jsonFile.empty() ? Status() : print(text);
-}
+Status Console::result(const std::string &text) const { return jsonOn && jsonFile.empty() ? Status() : print(text); }
 
 Status Console::json(const std::string &value) const {
   if (!jsonOn)

@@ -11,9 +11,7 @@ bool isFloat(DType dtype) {
   return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64;
 }
 
-bool isSigned(DType dtype) {
-  return isFloat(dtype) || (dtype >= DType::I8 && dtype <= DType::I64);
-}
+bool isSigned(DType dtype) { return isFloat(dtype) || (dtype >= DType::I8 && dtype <= DType::I64); }
 
 float halfToFloat(uint16_t bits) {
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -49,19 +47,28 @@ uint16_t floatToBfloat(float value) {
 /// Calls `f` with a pointer of the type's C++ type; 16-bit floats and bool are not its business.
 template <typename F> static auto withInteger(DType dtype, F f) {
   switch (dtype) {
-  case DType::I8: return f(int8_t());
-  case DType::I16: return f(int16_t());
-  case DType::I32: return f(int32_t());
-  case DType::I64: return f(int64_t());
-  case DType::U16: return f(uint16_t());
-  case DType::U32: return f(uint32_t());
-  case DType::U64: return f(uint64_t());
-  default: return f(uint8_t()); // u8, bool
+  case DType::I8:
+    return f(int8_t());
+  case DType::I16:
+    return f(int16_t());
+  case DType::I32:
+    return f(int32_t());
+  case DType::I64:
+    return f(int64_t());
+  case DType::U16:
+    return f(uint16_t());
+  case DType::U32:
+    return f(uint32_t());
+  case DType::U64:
+    return f(uint64_t());
+  default:
+    return f(uint8_t()); // u8, bool
   }
 }
 
 int64_t loadInteger(DType dtype, const void *data, size_t i) {
-  return withInteger(dtype, [&](auto tag) { return static_cast<int64_t>(static_cast<const decltype(tag) *>(data)[i]); });
+  return withInteger(dtype,
+                     [&](auto tag) { return static_cast<int64_t>(static_cast<const decltype(tag) *>(data)[i]); });
 }
 
 void storeInteger(DType dtype, void *data, size_t i, int64_t value) {
@@ -85,22 +92,37 @@ int64_t highestOf(DType dtype) {
 
 double loadElement(DType dtype, const void *data, size_t i) {
   switch (dtype) {
-  case DType::F32: return static_cast<const float *>(data)[i];
-  case DType::F64: return static_cast<const double *>(data)[i];
-  case DType::F16: return halfToFloat(static_cast<const uint16_t *>(data)[i]);
-  case DType::BF16: return std::bit_cast<float>(static_cast<uint32_t>(static_cast<const uint16_t *>(data)[i]) << 16);
-  case DType::U64: return static_cast<double>(static_cast<const uint64_t *>(data)[i]);
-  default: return static_cast<double>(loadInteger(dtype, data, i));
+  case DType::F32:
+    return static_cast<const float *>(data)[i];
+  case DType::F64:
+    return static_cast<const double *>(data)[i];
+  case DType::F16:
+    return halfToFloat(static_cast<const uint16_t *>(data)[i]);
+  case DType::BF16:
+    return std::bit_cast<float>(static_cast<uint32_t>(static_cast<const uint16_t *>(data)[i]) << 16);
+  case DType::U64:
+    return static_cast<double>(static_cast<const uint64_t *>(data)[i]);
+  default:
+    return static_cast<double>(loadInteger(dtype, data, i));
   }
 }
 
 void storeElement(DType dtype, void *data, size_t i, double value) {
   switch (dtype) {
-  case DType::F32: static_cast<float *>(data)[i] = static_cast<float>(value); return;
-  case DType::F64: static_cast<double *>(data)[i] = value; return;
-  case DType::F16: static_cast<uint16_t *>(data)[i] = floatToHalf(static_cast<float>(value)); return;
-  case DType::BF16: static_cast<uint16_t *>(data)[i] = floatToBfloat(static_cast<float>(value)); return;
-  default: storeInteger(dtype, data, i, static_cast<int64_t>(value));
+  case DType::F32:
+    static_cast<float *>(data)[i] = static_cast<float>(value);
+    return;
+  case DType::F64:
+    static_cast<double *>(data)[i] = value;
+    return;
+  case DType::F16:
+    static_cast<uint16_t *>(data)[i] = floatToHalf(static_cast<float>(value));
+    return;
+  case DType::BF16:
+    static_cast<uint16_t *>(data)[i] = floatToBfloat(static_cast<float>(value));
+    return;
+  default:
+    storeInteger(dtype, data, i, static_cast<int64_t>(value));
   }
 }
 

@@ -51,8 +51,8 @@ static Expected<io::Array> loadRaw(const std::string &path, const TensorSpec &sp
   if (!file.ok())
     return file.takeStatus();
   if (file->bytes().size() != spec.sizeBytes())
-    return usage(cat(path, ": wrong size for raw data (found ", file->bytes().size(), " bytes, expected ", spec.sizeBytes(),
-                     " for ", toString(spec), ")"));
+    return usage(cat(path, ": wrong size for raw data (found ", file->bytes().size(), " bytes, expected ",
+                     spec.sizeBytes(), " for ", toString(spec), ")"));
   io::Array array = io::Array::zeros(spec);
   if (!array.valid())
     return Status::error(StatusCode::ResourceLimit, cat(path, ": no memory for ", toString(spec)));
@@ -96,16 +96,21 @@ static Status parseParameters(std::string_view text, const std::string &where, I
       out.low = low, out.high = high;
       continue;
     }
-    return usage(cat(where, ": cannot read '", part, "'"),
-                 out.kind == Kind::Ids ? "ids takes max=N (>= 1) and seed=N" : "random takes seed=N and range=LOW..HIGH");
+    return usage(cat(where, ": cannot read '", part, "'"), out.kind == Kind::Ids
+                                                               ? "ids takes max=N (>= 1) and seed=N"
+                                                               : "random takes seed=N and range=LOW..HIGH");
   }
   return {};
 }
 
 /// zeros, ones, random[:...], ids[:...]; false if `value` is none of them.
 static bool parseGenerator(std::string_view value, InputRequest &out, std::string_view &parameters) {
-  struct Row { std::string_view name; Kind kind; };
-  for (Row row : {Row{"zeros", Kind::Zeros}, Row{"ones", Kind::Ones}, Row{"random", Kind::Random}, Row{"ids", Kind::Ids}}) {
+  struct Row {
+    std::string_view name;
+    Kind kind;
+  };
+  for (Row row :
+       {Row{"zeros", Kind::Zeros}, Row{"ones", Kind::Ones}, Row{"random", Kind::Random}, Row{"ids", Kind::Ids}}) {
     std::string_view rest = value;
     if (!rest.starts_with(row.name))
       continue;
@@ -118,6 +123,13 @@ static bool parseGenerator(std::string_view value, InputRequest &out, std::strin
     return true;
   }
   return false;
+}
+
+/// So that a misspelt generator is named as such, not as a bad number.
+static bool looksLikeValues(std::string_view text) {
+  std::string_view first = text.substr(0, text.find(','));
+  double ignored;
+  return parseNumber(first, ignored) || first == "true" || first == "false";
 }
 
 static Status parseValue(std::string_view value, const std::string &where, InputRequest &out) {
@@ -139,7 +151,8 @@ static Status parseValue(std::string_view value, const std::string &where, Input
   if (equals != value.npos) {
     std::optional<TensorSpec> spec = parseType(value.substr(0, equals));
     if (!spec)
-      return usage(cat(where, ": cannot read '", value.substr(0, equals), "' as a type"), "for example f32[2,3]=1,2,3,4,5,6");
+      return usage(cat(where, ": cannot read '", value.substr(0, equals), "' as a type"),
+                   "for example f32[2,3]=1,2,3,4,5,6");
     Expected<io::Array> array = parseLiteral(value.substr(equals + 1), *spec, where);
     if (!array.ok())
       return array.takeStatus();
@@ -147,9 +160,9 @@ static Status parseValue(std::string_view value, const std::string &where, Input
     out.data = array.take();
     return {};
   }
-  bool number = !value.empty() && std::string_view("0123456789-+.tfin").find(value[0]) != std::string_view::npos;
-  if (!number)
-    return usage(cat(where, ": cannot read '", value, "'"), "values: @FILE, random, ids, zeros, ones, 1,2,3 or f32[2]=1,2");
+  if (!looksLikeValues(value))
+    return usage(cat(where, ": cannot read '", value, "'"),
+                 "values: @FILE, random, ids, zeros, ones, 1,2,3 or f32[2]=1,2");
   out.kind = Kind::Literal;
   out.text = value;
   return {};
@@ -208,7 +221,8 @@ static Status checkRange(const InputRequest &request, const TensorSpec &spec, co
   if (request.kind == Kind::Ids && (isFloat(spec.dtype) || spec.dtype == DType::Bool))
     return usage(cat(where, ": ids are for integer inputs (found ", nameOf(spec.dtype), ")"), "use random");
   double low = request.low.value_or(0), high = request.high.value_or(1);
-  if (!isFloat(spec.dtype) && (low < static_cast<double>(lowestOf(spec.dtype)) || high > static_cast<double>(highestOf(spec.dtype))))
+  if (!isFloat(spec.dtype) &&
+      (low < static_cast<double>(lowestOf(spec.dtype)) || high > static_cast<double>(highestOf(spec.dtype))))
     return usage(cat(where, ": range ", brief(low), "..", brief(high), " does not fit ", nameOf(spec.dtype)));
   return {};
 }

@@ -13,11 +13,11 @@ namespace gaudi::run {
 /// `--input NAME=VALUE`, checked as far as it can be without the model; files with a type of their own are loaded.
 struct InputRequest {
   enum class Kind { Data, RawFile, Random, Ids, Zeros, Ones, Literal };
-  std::string name;  ///< "*" = every input without a value of its own
+  std::string name; ///< "*" = every input without a value of its own
   Kind kind = Kind::Zeros;
-  io::Array data;    ///< Data
-  std::string text;  ///< RawFile: path; Literal: values
-  uint64_t seed = 1; ///< Random, Ids
+  io::Array data;                  ///< Data
+  std::string text;                ///< RawFile: path; Literal: values
+  uint64_t seed = 1;               ///< Random, Ids
   std::optional<double> low, high; ///< Random: range; Ids: [0, high)
 
   /// "ids=1x128" for gaudi-opt's --shape when the value has a shape; "" otherwise.

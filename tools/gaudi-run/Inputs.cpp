@@ -93,10 +93,13 @@ static Status missing(const std::vector<const TensorSpec *> &specs, const std::v
   std::string names, flags;
   for (const TensorSpec *spec : specs) {
     names += cat(names.empty() ? "" : ", ", "'", spec->name, "'");
-    flags += cat(" --input '", spec->name, spec->dtype >= DType::I8 && spec->dtype <= DType::U64 ? "=ids'" : "=random'");
+    flags +=
+        cat(" --input '", spec->name, spec->dtype >= DType::I8 && spec->dtype <= DType::U64 ? "=ids'" : "=random'");
   }
-  return Status::error(StatusCode::Usage, cat("no value for input", specs.size() > 1 ? "s " : " ", names, "; the inputs are:\n",
-                                              formatSignature(signature)),
+  std::string list = formatSignature(signature);
+  list.pop_back();
+  return Status::error(StatusCode::Usage,
+                       cat("no value for input", specs.size() > 1 ? "s " : " ", names, "; the inputs are:\n", list),
                        cat("add", flags, ", or --input '*=random'"));
 }
 

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Text.h"
+#include "runtime/cache/Json.h"
 #include "runtime/exec/Describe.h"
 #include "runtime/load/Artifact.h"
 #include "tools/gaudi-run/Commands.h"
 #include "tools/gaudi-run/Inputs.h"
 #include "tools/gaudi-run/Resolve.h"
 #include "tools/gaudi-run/Words.h"
-#include "runtime/cache/Json.h"
 
 #include <map>
 
@@ -49,13 +49,14 @@ static std::string formatProvenance(const schema::Provenance *p) {
 
 static std::string formatText(const Artifact &artifact, const Description &d, bool verbose) {
   const MemoryReport &m = d.memory;
-  std::string out = cat("target    ", d.target, "\nsize      ", formatBytes(artifact.sizeBytes()), " (code ",
-                        formatBytes(artifact.code().size()), ", constants ", formatBytes(artifact.rodata().size()), ", weights ",
-                        artifact.weights().empty() && m.weights ? "not included" : formatBytes(artifact.weights().size()), ")\n");
+  std::string out =
+      cat("target    ", d.target, "\nsize      ", formatBytes(artifact.sizeBytes()), " (code ",
+          formatBytes(artifact.code().size()), ", constants ", formatBytes(artifact.rodata().size()), ", weights ",
+          artifact.weights().empty() && m.weights ? "not included" : formatBytes(artifact.weights().size()), ")\n");
   out += cat("inputs\n", formatSignature(d.inputs), "outputs\n", formatSignature(d.outputs));
   out += cat("memory\n  weights   ", formatBytes(m.weights), "\n  slab      ", formatBytes(m.slab), " (lower bound ",
-             formatBytes(m.lowerBound), ", ratio ", fixed(ratio(m), 2), ")\n  scratch   ", formatBytes(m.scratchPerThread),
-             " per thread\n");
+             formatBytes(m.lowerBound), ", ratio ", fixed(ratio(m), 2), ")\n  scratch   ",
+             formatBytes(m.scratchPerThread), " per thread\n");
   if (!m.liveAtPeak.empty())
     out += "  live at the peak\n";
   for (const MemoryReport::Live &live : m.liveAtPeak)
@@ -93,7 +94,12 @@ static std::string formatJson(const Artifact &artifact, const Description &d) {
     w.beginObject().field("name", live.name).field("bytes", live.sizeBytes).endObject();
   w.endArray().endObject().key("launches").beginArray();
   for (const KernelInfo &k : d.kernels)
-    w.beginObject().field("name", k.name).field("kernel", k.kernel).field("flops", k.flops).field("bytes", k.bytes).endObject();
+    w.beginObject()
+        .field("name", k.name)
+        .field("kernel", k.kernel)
+        .field("flops", k.flops)
+        .field("bytes", k.bytes)
+        .endObject();
   w.endArray();
   if (const schema::Provenance *p = artifact.program().provenance()) {
     w.key("provenance").beginObject().field("compiler", text(p->compiler())).field("model", text(p->model()));
@@ -110,6 +116,7 @@ Status inspectCommand(const Options &options, const Console &console) {
   OpenOptions open;
   open.verify = options.model.verifyFull ? VerifyLevel::Full : VerifyLevel::Meta;
   Expected<std::unique_ptr<Artifact>> artifact = Artifact::open(resolved->artifact, open);
+  removeTemporary(*resolved);
   if (!artifact.ok())
     return artifact.takeStatus();
   Description description = describe((*artifact)->program());

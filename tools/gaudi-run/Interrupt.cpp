@@ -21,7 +21,7 @@ void setChild(pid_t pid) { child = pid; }
 
 /// Only async-signal-safe calls.
 static void onSignal(int signal) {
-  const char *text = signal == SIGALRM ? "error: time limit of --timeout reached\n"
+  const char *text = signal == SIGALRM  ? "error: time limit of --timeout reached\n"
                      : signal == SIGINT ? "interrupted\n"
                                         : "terminated\n";
   (void)!::write(STDERR_FILENO, text, std::strlen(text));

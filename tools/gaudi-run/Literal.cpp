@@ -53,8 +53,8 @@ Expected<io::Array> parseLiteral(std::string_view text, const TensorSpec &spec, 
     parts = split(text, ',');
   auto count = static_cast<size_t>(spec.elementCount());
   if (parts.size() != count)
-    return Status::error(StatusCode::Usage, cat(where, ": wrong number of values (found ", parts.size(), ", expected ", count,
-                                                " for ", toString(spec), ")"));
+    return Status::error(StatusCode::Usage, cat(where, ": wrong number of values (found ", parts.size(), ", expected ",
+                                                count, " for ", toString(spec), ")"));
   io::Array array = io::Array::zeros(spec);
   if (!array.valid())
     return Status::error(StatusCode::ResourceLimit, cat(where, ": no memory for ", toString(spec)));

@@ -10,8 +10,8 @@ namespace gaudi::run {
 
 /// How a model becomes an opened artefact.
 struct ModelOptions {
-  std::string device;               ///< "" = the one it was compiled for
-  std::string weights;              ///< packed weights of a stripped artefact
+  std::string device;  ///< "" = the one it was compiled for
+  std::string weights; ///< packed weights of a stripped artefact
   bool verifyFull = false;
   std::string cacheMode = "rw", cacheDir;
   std::vector<std::string> shapes, dims; ///< passed on to gaudi-opt
@@ -41,8 +41,8 @@ struct Options {
   bool checkNan = false;
 
   std::string warmup = "auto";
-  std::string duration;     ///< "3s"; "" = by iterations, else 3 s
-  uint64_t iterations = 0;  ///< 0 = by duration (bench), 1 (run)
+  std::string duration;    ///< "3s"; "" = by iterations, else 3 s
+  uint64_t iterations = 0; ///< 0 = by duration (bench), 1 (run)
   unsigned concurrency = 1;
   std::string percentiles = "50,90,99";
   bool profile = false;

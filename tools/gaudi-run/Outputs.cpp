@@ -130,9 +130,9 @@ Status checkFinite(const std::vector<io::Array> &outputs) {
   for (const io::Array &array : outputs) {
     Range r = rangeOf(array);
     if (r.nans + r.infinities)
-      return Status::error(StatusCode::Failed, cat("output '", array.spec.name, "': ", r.nans, " NaN and ", r.infinities,
-                                                   " infinite of ", array.spec.elementCount(), " elements (first at element ",
-                                                   r.firstBad, ")"));
+      return Status::error(StatusCode::Failed,
+                           cat("output '", array.spec.name, "': ", r.nans, " NaN and ", r.infinities, " infinite of ",
+                               array.spec.elementCount(), " elements (first at element ", r.firstBad, ")"));
   }
   return {};
 }
@@ -144,8 +144,8 @@ Expected<bool> checkExpectations(const Options &options, const std::vector<io::A
     if (!expected.ok())
       return expected.takeStatus();
     if (Status status = checkSpec(cat("--expect ", got.spec.name), expected->spec, got.spec); !status.ok())
-      return Status::error(StatusCode::Usage, cat("--expect ", got.spec.name, ": reference is ", toString(expected->spec),
-                                                  ", output is ", toString(got.spec)));
+      return Status::error(StatusCode::Usage, cat("--expect ", got.spec.name, ": reference is ",
+                                                  toString(expected->spec), ", output is ", toString(got.spec)));
     Tolerance tolerance = toleranceFor(got.spec.dtype, options.tolerance);
     Difference difference = compare(got.spec, got.data.get(), expected->data.get(), tolerance);
     report += describe(got.spec, difference, tolerance);

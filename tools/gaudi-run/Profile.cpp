@@ -24,9 +24,8 @@ std::vector<ProfileRow> profileRows(const std::vector<KernelInfo> &kernels, cons
       row.gflops = kernels[i].flops / each, row.gbytes = kernels[i].bytes / each; // per ns = giga per s
     rows.push_back(std::move(row));
   }
-  std::sort(rows.begin(), rows.end(), [](const ProfileRow &a, const ProfileRow &b) {
-    return a.ms != b.ms ? a.ms > b.ms : a.launch < b.launch;
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const ProfileRow &a, const ProfileRow &b) { return a.ms != b.ms ? a.ms > b.ms : a.launch < b.launch; });
   return rows;
 }
 
@@ -45,7 +44,8 @@ std::string formatProfile(const std::vector<ProfileRow> &rows, size_t maxRows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const ProfileRow &r = rows[i];
     if (i < maxRows)
-      out += line(fixed(r.ms, 3), fixed(r.percent, 1), fixed(r.gflops, 1), fixed(r.gbytes, 1), cat(r.name, " (", r.kernel, ")"));
+      out += line(fixed(r.ms, 3), fixed(r.percent, 1), fixed(r.gflops, 1), fixed(r.gbytes, 1),
+                  cat(r.name, " (", r.kernel, ")"));
     else
       restMs += r.ms, restPercent += r.percent;
   }
@@ -57,8 +57,14 @@ std::string formatProfile(const std::vector<ProfileRow> &rows, size_t maxRows) {
 void writeProfile(json::Writer &w, const std::vector<ProfileRow> &rows) {
   w.key("profile").beginArray();
   for (const ProfileRow &r : rows)
-    w.beginObject().field("name", r.name).field("kernel", r.kernel).field("ms", r.ms).field("percent", r.percent)
-        .field("gflops", r.gflops).field("gbytes", r.gbytes).endObject();
+    w.beginObject()
+        .field("name", r.name)
+        .field("kernel", r.kernel)
+        .field("ms", r.ms)
+        .field("percent", r.percent)
+        .field("gflops", r.gflops)
+        .field("gbytes", r.gbytes)
+        .endObject();
   w.endArray();
 }
 
@@ -70,7 +76,11 @@ std::string chromeTrace(const std::vector<KernelInfo> &kernels, const std::vecto
     const KernelInfo &kernel = kernels[time.launch];
     w.beginObject().field("name", kernel.name).field("ph", "X").field("pid", 0).field("tid", 0);
     w.field("ts", double(time.beginNs - origin) / 1e3).field("dur", double(time.endNs - time.beginNs) / 1e3);
-    w.key("args").beginObject().field("kernel", kernel.kernel).field("flops", kernel.flops).field("bytes", kernel.bytes);
+    w.key("args")
+        .beginObject()
+        .field("kernel", kernel.kernel)
+        .field("flops", kernel.flops)
+        .field("bytes", kernel.bytes);
     w.endObject().endObject();
   }
   return w.endArray().endObject().text();

@@ -162,7 +162,8 @@ static bool assign(const std::string &key, const std::string &value, ResolvedMod
 
 Expected<ResolvedModel> parseResolution(std::string_view line) {
   auto bad = [&] {
-    return Status::error(StatusCode::Internal, cat("gaudi-opt: cannot read its answer (found '", line.substr(0, 200), "')"),
+    return Status::error(StatusCode::Internal,
+                         cat("gaudi-opt: cannot read its answer (found '", line.substr(0, 200), "')"),
                          "are gaudi-run and gaudi-opt of the same version?");
   };
   ResolvedModel out;
@@ -176,7 +177,8 @@ Expected<ResolvedModel> parseResolution(std::string_view line) {
     (void)in.take(',');
   }
   in.skip();
-  return out.artifact.empty() || !in.rest.empty() ? Expected<ResolvedModel>(bad()) : Expected<ResolvedModel>(std::move(out));
+  return out.artifact.empty() || !in.rest.empty() ? Expected<ResolvedModel>(bad())
+                                                  : Expected<ResolvedModel>(std::move(out));
 }
 
 static std::string readAll(int fd) {
@@ -234,7 +236,8 @@ Expected<ResolvedModel> resolveModel(const std::string &model, const ModelOption
   if (code < 0)
     return Status::error(StatusCode::Runtime, cat(*compiler, ": cannot start: ", ::strerrordesc_np(-code)));
   if (code > 128)
-    return Status::error(StatusCode::Internal, cat(*compiler, ": ended by signal ", code - 128, " while compiling ", model),
+    return Status::error(StatusCode::Internal,
+                         cat(*compiler, ": ended by signal ", code - 128, " while compiling ", model),
                          "please report it with the model");
   if (code != 0)
     return Status::error(static_cast<StatusCode>(code), "");
@@ -242,6 +245,15 @@ Expected<ResolvedModel> resolveModel(const std::string &model, const ModelOption
   if (resolved.ok() && resolved->cache == "off")
     resolved->temporary = true;
   return resolved;
+}
+
+void removeTemporary(const ResolvedModel &model) {
+  if (!model.temporary)
+    return;
+  ::unlink(model.artifact.c_str());
+  if (!model.weights.empty())
+    ::unlink(model.weights.c_str());
+  ::rmdir(model.artifact.substr(0, model.artifact.rfind('/')).c_str()); // fails, rightly, if anything else is in it
 }
 
 std::string describeCache(const ResolvedModel &model, double openMs) {

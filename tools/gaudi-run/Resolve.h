@@ -16,8 +16,8 @@ struct ResolvedModel {
 };
 
 /// A .gdx stands for itself; anything else is given to the sibling program gaudi-opt (or $GAUDI_OPT), which compiles it
-/// through the cache. `shapes` are added to the user's --shape. Errors: Usage (no such file), Unsupported (no gaudi-opt),
-/// those of gaudi-opt, which has printed them: message empty, code as its exit code.
+/// through the cache. `shapes` are added to the user's --shape. Errors: Usage (no such file), Unsupported (no
+/// gaudi-opt), those of gaudi-opt, which has printed them: message empty, code as its exit code.
 Expected<ResolvedModel> resolveModel(const std::string &model, const ModelOptions &options,
                                      const std::vector<std::string> &shapes);
 
@@ -25,9 +25,12 @@ Expected<ResolvedModel> resolveModel(const std::string &model, const ModelOption
 std::vector<std::string> compilerArguments(const std::string &compiler, const std::string &model,
                                            const ModelOptions &options, const std::vector<std::string> &shapes);
 
-/// Reads gaudi-opt's line {"artifact": PATH, "weights": PATH, "cache": "hit", "key": HEX, "compile_ms": 1, ...}; unknown
-/// fields are skipped. Errors: Internal.
+/// Reads gaudi-opt's line {"artifact": PATH, "weights": PATH, "cache": "hit", "key": HEX, "compile_ms": 1, ...};
+/// unknown fields are skipped. Errors: Internal.
 Expected<ResolvedModel> parseResolution(std::string_view line);
+
+/// Deletes the private files of an uncached compile; those mapped stay usable. Nothing if not `temporary`.
+void removeTemporary(const ResolvedModel &model);
 
 /// "cache: hit 9f3a0c12 load 3.1 ms (saved 41.2 s)"; "" for a .gdx.
 std::string describeCache(const ResolvedModel &model, double openMs);

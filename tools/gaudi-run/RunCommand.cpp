@@ -33,10 +33,12 @@ static std::string closingLine(const Timed &timed, const Session &session) {
   Summary s = summarize(timed.ms, {50, 99});
   std::string compile = session.origin.compileMs > 0 ? duration(session.origin.compileMs) : "0";
   return cat("OK ", s.count, s.count == 1 ? " run: p50 " : " runs: p50 ", duration(s.percentiles[0].second), " p99 ",
-             duration(s.percentiles[1].second), ", ", fixed(s.mean > 0 ? 1000 / s.mean : 0, 1), "/s; compile ", compile);
+             duration(s.percentiles[1].second), ", ", fixed(s.mean > 0 ? 1000 / s.mean : 0, 1), "/s; compile ",
+             compile);
 }
 
-static Status reportProfile(const Options &options, const Session &session, const Timed &timed, const Console &console) {
+static Status reportProfile(const Options &options, const Session &session, const Timed &timed,
+                            const Console &console) {
   const std::vector<KernelInfo> &kernels = session.executable->kernels();
   if (!options.trace.empty())
     GAUDI_TRY(io::writeFile(options.trace, {chromeTrace(kernels, timed.kernels)}));

@@ -5,7 +5,6 @@
 #include "tools/gaudi-run/Words.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 namespace gaudi::run {
 
@@ -23,16 +22,6 @@ std::string describeMemory(const Executable &executable) {
   const MemoryReport &memory = executable.memory();
   return cat(executable.target(), ", ", formatBytes(memory.weights), " weights (mmap), ", formatBytes(memory.slab),
              " slab, ratio ", fixed(ratioOf(memory), 2));
-}
-
-/// The private file of an uncached compile. Mapped files outlive their names.
-static void removeTemporary(const ResolvedModel &model) {
-  if (!model.temporary)
-    return;
-  ::unlink(model.artifact.c_str());
-  if (!model.weights.empty())
-    ::unlink(model.weights.c_str());
-  ::rmdir(model.artifact.substr(0, model.artifact.rfind('/')).c_str()); // fails, rightly, if anything else is in it
 }
 
 Expected<Session> openSession(const std::string &model, const ModelOptions &options, const InputSet &inputs,

@@ -43,7 +43,8 @@ Expected<std::vector<double>> parsePercentiles(std::string_view text) {
   for (std::string_view part : split(text, ',')) {
     double value;
     if (!parseNumber(part, value) || !(value >= 0 && value <= 100))
-      return Status::error(StatusCode::Usage, cat("--percentiles: not a percentage (found '", part, "', expected 0 to 100)"),
+      return Status::error(StatusCode::Usage,
+                           cat("--percentiles: not a percentage (found '", part, "', expected 0 to 100)"),
                            "for example --percentiles=50,90,99");
     out.push_back(value);
   }

@@ -12,7 +12,7 @@ namespace gaudi::run {
 struct Summary {
   size_t count = 0;
   double min = 0, max = 0, mean = 0;
-  double cov = 0; ///< standard deviation / mean
+  double cov = 0;                                     ///< standard deviation / mean
   std::vector<std::pair<double, double>> percentiles; ///< {50, value}
 };
 

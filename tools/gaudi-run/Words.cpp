@@ -111,7 +111,7 @@ std::string brief(double value) {
 
 std::string duration(double ms) {
   if (ms < 1)
-    return fixed(ms * 1000, 0) + " us";
+    return fixed(ms * 1000, ms < 0.01 ? 1 : 0) + " us";
   if (ms < 1000)
     return fixed(ms, ms < 100 ? 1 : 0) + " ms";
   return fixed(ms / 1000, 1) + " s";

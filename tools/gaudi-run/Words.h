@@ -28,7 +28,7 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 std::string fixed(double value, int digits);
 /// Six significant digits, shortest form: "0.00012", "1.5e-07".
 std::string brief(double value);
-/// "812 us", "3.1 ms", "41.2 s".
+/// "2.1 us", "812 us", "3.1 ms", "41.2 s".
 std::string duration(double ms);
 
 } // namespace gaudi::run

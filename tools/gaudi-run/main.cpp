@@ -12,13 +12,20 @@ using namespace gaudi::run;
 
 static Status dispatch(const Options &options, const Console &console) {
   switch (options.command) {
-  case Options::Command::Run: return runCommand(options, console);
-  case Options::Command::Bench: return benchCommand(options, console);
-  case Options::Command::Compare: return compareCommand(options, console);
-  case Options::Command::Inspect: return inspectCommand(options, console);
-  case Options::Command::Devices: return devicesCommand(options, console);
-  case Options::Command::Cache: return cacheCommand(options, console);
-  case Options::Command::None: break;
+  case Options::Command::Run:
+    return runCommand(options, console);
+  case Options::Command::Bench:
+    return benchCommand(options, console);
+  case Options::Command::Compare:
+    return compareCommand(options, console);
+  case Options::Command::Inspect:
+    return inspectCommand(options, console);
+  case Options::Command::Devices:
+    return devicesCommand(options, console);
+  case Options::Command::Cache:
+    return cacheCommand(options, console);
+  case Options::Command::None:
+    break;
   }
   return Status::error(StatusCode::Internal, "no command");
 }

@@ -7,6 +7,7 @@ using namespace gaudi::cpu;
 llvm::ArrayRef<Emitter> cpu::emitters() {
   // Most specific first: the first that matches takes the group.
   static const Emitter list[] = {matmulEmitter(), batchMatmulEmitter(), attentionEmitter(),
-                                 rowsEmitter(),   scatterEmitter(),     pointwiseEmitter()};
+                                 rowsEmitter(),   pointwiseEmitter(),   scatterEmitter(),
+                                 genericEmitter()};
   return list;
 }

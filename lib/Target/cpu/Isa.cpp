@@ -3,6 +3,7 @@
 
 #include "runtime/base/CpuFeatures.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
 
@@ -33,14 +34,19 @@ const std::vector<Level> &levels() {
 
 /// The features an artefact records: those that the emitters and LLVM may use and the loader can check.
 std::vector<std::string> featuresOf(llvm::StringRef cpu) {
-  llvm::SmallVector<llvm::StringRef> all;
-  llvm::X86::getFeaturesForCPU(cpu, all, /*NeedPlus=*/false);
+  llvm::SmallVector<llvm::StringRef> named;
+  llvm::X86::getFeaturesForCPU(cpu, named, /*NeedPlus=*/false);
+  llvm::StringMap<bool> all;
+  for (llvm::StringRef f : named) { // the x86-64-vN entries leave implied features out
+    all[f] = true;
+    llvm::X86::updateImpliedFeatures(f, /*Enabled=*/true, all);
+  }
   std::vector<std::string> features;
   // AMX and fp16 arithmetic are left out: nothing here uses them, and they would tie artefacts to fewer machines.
   static const char *const used[] = {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2",
                                      "f16c", "fma", "popcnt", "sse4.1", "sse4.2", "ssse3"};
   for (const char *f : used)
-    if (llvm::is_contained(all, f))
+    if (all.lookup(f))
       features.push_back(f);
   return features;
 }

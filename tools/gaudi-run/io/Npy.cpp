@@ -53,13 +53,13 @@ Expected<Array> parseNpy(std::span<const std::byte> file, const std::string &whe
   if (!checkedElementCount(spec.shape, count) || !checkedMul(count, width, bytes))
     return Status::error(StatusCode::InvalidInput, cat(where, ": element count overflows in ", toString(spec)));
   if (bytes > limits.maxBytes)
-    return Status::error(StatusCode::ResourceLimit, cat(where, ": ", toString(spec), " is ", formatBytes(bytes), "; limit ",
-                                                        formatBytes(limits.maxBytes)));
+    return Status::error(StatusCode::ResourceLimit, cat(where, ": ", toString(spec), " is ", formatBytes(bytes),
+                                                        "; limit ", formatBytes(limits.maxBytes)));
   uint64_t found = file.size() - header->dataOffset;
   if (found != bytes)
-    return Status::error(StatusCode::InvalidInput, cat(where, ": ", found < bytes ? "truncated" : "has trailing bytes",
-                                                       " (found ", found, " bytes of data, expected ", bytes, " for ",
-                                                       toString(spec), ")"));
+    return Status::error(StatusCode::InvalidInput,
+                         cat(where, ": ", found < bytes ? "truncated" : "has trailing bytes", " (found ", found,
+                             " bytes of data, expected ", bytes, " for ", toString(spec), ")"));
   Array array = Array::zeros(std::move(spec));
   if (!array.valid())
     return Status::error(StatusCode::ResourceLimit, cat(where, ": no memory for ", formatBytes(bytes)));

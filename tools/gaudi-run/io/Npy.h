@@ -2,8 +2,8 @@
 //
 // Own reader because the known ones read out of bounds on hostile headers (cnpy #106, libnpy #44) and numpy's executes
 // pickles (CVE-2019-6446). Versions 1.0 to 3.0; Fortran order and big-endian data are converted; object, string,
-// structured, complex and date types are refused. bf16 has no numpy type: it is written and read as '<V2', which is what
-// ml_dtypes gives.
+// structured, complex and date types are refused. bf16 has no numpy type: it is written and read as '<V2', which is
+// what ml_dtypes gives.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,7 +25,8 @@ struct NpyHeader {
 };
 
 /// Errors: InvalidInput, ResourceLimit. `where` leads the messages. Looks at the header only, not at the data's size.
-Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file, const std::string &where, const Limits &limits = {});
+Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file, const std::string &where,
+                                   const Limits &limits = {});
 /// A whole npy file in memory.
 Expected<Array> parseNpy(std::span<const std::byte> file, const std::string &where, const Limits &limits = {});
 Expected<Array> readNpy(const std::string &path, const Limits &limits = {});

@@ -64,7 +64,10 @@ struct Scanner {
 
 /// "<f4" -> f32. Names what is refused.
 static Status parseDescr(std::string_view descr, const std::string &where, NpyHeader &out) {
-  struct Row { std::string_view code; DType dtype; };
+  struct Row {
+    std::string_view code;
+    DType dtype;
+  };
   static constexpr Row rows[] = {
       {"f4", DType::F32}, {"f2", DType::F16}, {"V2", DType::BF16}, {"f8", DType::F64}, {"i1", DType::I8},
       {"i2", DType::I16}, {"i4", DType::I32}, {"i8", DType::I64},  {"u1", DType::U8},  {"u2", DType::U16},
@@ -107,7 +110,9 @@ static bool parseShape(Scanner &in, std::vector<int64_t> &shape, unsigned maxRan
 
 static Status parseDictionary(std::string_view text, const std::string &where, const Limits &limits, NpyHeader &out) {
   Scanner in = {text};
-  auto malformed = [&] { return invalid(where, "npy header is malformed", "is it a complete file written by np.save?"); };
+  auto malformed = [&] {
+    return invalid(where, "npy header is malformed", "is it a complete file written by np.save?");
+  };
   if (!in.take('{'))
     return malformed();
   bool seen[3] = {};
@@ -145,7 +150,8 @@ Expected<NpyHeader> parseNpyHeader(std::span<const std::byte> file, const std::s
     return invalid(where, "not an npy file (wrong magic)");
   uint32_t major = byteAt(6);
   if (major < 1 || major > 3)
-    return invalid(where, cat("npy version ", major, " unsupported (found ", major, ".", byteAt(7), ", expected 1.0 to 3.0)"));
+    return invalid(where,
+                   cat("npy version ", major, " unsupported (found ", major, ".", byteAt(7), ", expected 1.0 to 3.0)"));
   size_t lengthBytes = major == 1 ? 2 : 4, start = 8 + lengthBytes;
   uint64_t length = 0;
   for (size_t i = 0; i < lengthBytes && start <= file.size(); ++i)

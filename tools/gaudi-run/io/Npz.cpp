@@ -85,8 +85,9 @@ static bool readZip64(std::span<const std::byte> extra, uint64_t *values[3]) {
 }
 
 static bool isUnsafeName(const std::string &name) {
-  return name.empty() || name[0] == '/' || name.find('\\') != std::string::npos || name.find('\0') != std::string::npos ||
-         name == ".." || name.starts_with("../") || name.find("/../") != std::string::npos || name.ends_with("/..");
+  return name.empty() || name[0] == '/' || name.find('\\') != std::string::npos ||
+         name.find('\0') != std::string::npos || name == ".." || name.starts_with("../") ||
+         name.find("/../") != std::string::npos || name.ends_with("/..");
 }
 
 /// `header` is the entry's part of the central directory, 46 bytes and its three variable fields.
@@ -122,7 +123,8 @@ Status NpzReader::locateData(Entry &entry) const {
   if (entry.dataOffset > bytes.size() || !insideRange(entry.dataOffset, entry.packedBytes, bytes.size()))
     return invalid(cat("entry '", entry.name, "' needs bytes ", entry.dataOffset, " + ", entry.packedBytes,
                        " of a file of ", bytes.size()));
-  bool sameName = nameBytes == entry.name.size() && std::memcmp(bytes.data() + at + 30, entry.name.data(), nameBytes) == 0;
+  bool sameName =
+      nameBytes == entry.name.size() && std::memcmp(bytes.data() + at + 30, entry.name.data(), nameBytes) == 0;
   return sameName ? Status() : invalid(cat("entry '", entry.name, "' has another name in its local header"));
 }
 
@@ -275,15 +277,15 @@ static void put(std::string &out, uint64_t value, size_t width) {
 /// The 26 bytes that local header and directory share, from "version needed" on.
 static std::string sharedFields(uint32_t crc, uint64_t size, size_t nameBytes) {
   std::string out;
-  put(out, 20, 2);          // version needed: 2.0
-  put(out, 0x0800, 2);      // names are UTF-8
-  put(out, 0, 2);           // stored
-  put(out, 0x00210000, 4);  // 1980-01-01 00:00: equal arrays give equal files
+  put(out, 20, 2);         // version needed: 2.0
+  put(out, 0x0800, 2);     // names are UTF-8
+  put(out, 0, 2);          // stored
+  put(out, 0x00210000, 4); // 1980-01-01 00:00: equal arrays give equal files
   put(out, crc, 4);
   put(out, size, 4);
   put(out, size, 4);
   put(out, nameBytes, 2);
-  put(out, 0, 2);           // no extra field
+  put(out, 0, 2); // no extra field
   return out;
 }
 
@@ -307,8 +309,8 @@ Status writeNpz(const std::string &path, const std::vector<NamedData> &arrays) {
     put(directory, kCentral, 4);
     put(directory, 20, 2); // made by
     directory += shared;
-    put(directory, 0, 6);  // comment, disk, internal attributes
-    put(directory, 0, 4);  // external attributes
+    put(directory, 0, 6); // comment, disk, internal attributes
+    put(directory, 0, 4); // external attributes
     put(directory, offset, 4);
     directory += name;
 

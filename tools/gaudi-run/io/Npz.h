@@ -17,7 +17,8 @@ public:
   /// Errors: InvalidInput, Usage if there is no such file.
   static Expected<NpzReader> open(const std::string &path, const Limits &limits = {});
   /// The same from memory that outlives the reader.
-  static Expected<NpzReader> parse(std::span<const std::byte> bytes, const std::string &where, const Limits &limits = {});
+  static Expected<NpzReader> parse(std::span<const std::byte> bytes, const std::string &where,
+                                   const Limits &limits = {});
 
   /// Names without ".npy", in the file's order.
   std::vector<std::string> names() const;

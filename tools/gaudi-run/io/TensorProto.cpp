@@ -1,7 +1,7 @@
 //===- TensorProto.cpp - ONNX's input_0.pb files --------------------------===//
 //
-// Field numbers: onnx.proto, message TensorProto. Wire format: varint tags, field << 3 | type; types 0 varint, 1 64-bit,
-// 2 length-delimited, 5 32-bit. Repeated numbers come packed (one length-delimited run) or one by one.
+// Field numbers: onnx.proto, message TensorProto. Wire format: varint tags, field << 3 | type; types 0 varint, 1
+// 64-bit, 2 length-delimited, 5 32-bit. Repeated numbers come packed (one length-delimited run) or one by one.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/gaudi-run/io/TensorProto.h"
@@ -18,8 +18,8 @@ enum Wire { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
 struct Field {
   uint32_t number = 0, wire = 0;
-  uint64_t value = 0;                ///< Varint, Fixed
-  std::span<const std::byte> bytes;  ///< Bytes
+  uint64_t value = 0;               ///< Varint, Fixed
+  std::span<const std::byte> bytes; ///< Bytes
 };
 
 /// Cursor over a message.
@@ -51,9 +51,12 @@ struct Reader {
       return false;
     field = {static_cast<uint32_t>(tag >> 3), static_cast<uint32_t>(tag & 7), 0, {}};
     switch (field.wire) {
-    case Varint: return varint(field.value);
-    case Fixed64: return fixed(8, field.value);
-    case Fixed32: return fixed(4, field.value);
+    case Varint:
+      return varint(field.value);
+    case Fixed64:
+      return fixed(8, field.value);
+    case Fixed32:
+      return fixed(4, field.value);
     case Bytes:
       if (!varint(size) || size > rest.size())
         return false;
@@ -72,9 +75,9 @@ struct Message {
   std::string name;
   bool hasRaw = false;
   std::span<const std::byte> raw;
-  uint32_t typedField = 0;         ///< number of the float_data, int32_data ... field in use, 0 = none
-  std::vector<Field> typed;        ///< its occurrences
-  uint32_t refusedField = 0;       ///< segment, string_data, external_data
+  uint32_t typedField = 0;   ///< number of the float_data, int32_data ... field in use, 0 = none
+  std::vector<Field> typed;  ///< its occurrences
+  uint32_t refusedField = 0; ///< segment, string_data, external_data
 };
 } // namespace
 
@@ -97,7 +100,8 @@ static bool addDims(const Field &field, std::vector<int64_t> &dims, unsigned max
   return dims.size() <= maxRank;
 }
 
-static Status parseMessage(std::span<const std::byte> file, const std::string &where, const Limits &limits, Message &out) {
+static Status parseMessage(std::span<const std::byte> file, const std::string &where, const Limits &limits,
+                           Message &out) {
   Reader in = {file};
   while (!in.rest.empty()) {
     Field field;
@@ -109,21 +113,36 @@ static Status parseMessage(std::span<const std::byte> file, const std::string &w
       if (!addDims(field, out.dims, limits.maxRank))
         return invalid(where, cat("more than ", limits.maxRank, " dimensions"));
       break;
-    case 2: out.dataType = field.value; break;
-    case 8: out.name.assign(reinterpret_cast<const char *>(field.bytes.data()), std::min<size_t>(field.bytes.size(), 4096)); break;
-    case 9: out.raw = field.bytes, out.hasRaw = true; break;
-    case 4: case 5: case 7: case 10: case 11: // float, int32, int64, double, uint64
+    case 2:
+      out.dataType = field.value;
+      break;
+    case 8:
+      out.name.assign(reinterpret_cast<const char *>(field.bytes.data()), std::min<size_t>(field.bytes.size(), 4096));
+      break;
+    case 9:
+      out.raw = field.bytes, out.hasRaw = true;
+      break;
+    case 4:
+    case 5:
+    case 7:
+    case 10:
+    case 11: // float, int32, int64, double, uint64
       if (out.typedField && out.typedField != field.number)
         return invalid(where, "two data fields");
       out.typedField = field.number;
       out.typed.push_back(field);
       break;
-    case 3: case 6: case 13: out.refusedField = field.number; break;
+    case 3:
+    case 6:
+    case 13:
+      out.refusedField = field.number;
+      break;
     case 14: // data_location
       if (field.value == 1)
         out.refusedField = 13;
       break;
-    default: break; // doc_string and what later versions add
+    default:
+      break; // doc_string and what later versions add
     }
   }
   return {};
@@ -131,10 +150,14 @@ static Status parseMessage(std::span<const std::byte> file, const std::string &w
 
 /// data_type -> ours, and the typed field that may hold it.
 static Status mapType(const Message &message, const std::string &where, DType &dtype, uint32_t &typedField) {
-  struct Row { uint8_t onnx; DType dtype; uint8_t field; };
+  struct Row {
+    uint8_t onnx;
+    DType dtype;
+    uint8_t field;
+  };
   static constexpr Row rows[] = {
-      {1, DType::F32, 4},  {2, DType::U8, 5},   {3, DType::I8, 5},    {4, DType::U16, 5},  {5, DType::I16, 5},
-      {6, DType::I32, 5},  {7, DType::I64, 7},  {9, DType::Bool, 5},  {10, DType::F16, 5}, {11, DType::F64, 10},
+      {1, DType::F32, 4},   {2, DType::U8, 5},    {3, DType::I8, 5},    {4, DType::U16, 5},  {5, DType::I16, 5},
+      {6, DType::I32, 5},   {7, DType::I64, 7},   {9, DType::Bool, 5},  {10, DType::F16, 5}, {11, DType::F64, 10},
       {12, DType::U32, 11}, {13, DType::U64, 11}, {16, DType::BF16, 5},
   };
   for (const Row &row : rows) {
@@ -146,9 +169,8 @@ static Status mapType(const Message &message, const std::string &where, DType &d
   }
   if (message.dataType == 0)
     return invalid(where, "not a TensorProto: no data_type");
-  return Status::error(StatusCode::Unsupported,
-                       cat(where, ": TensorProto data_type ", message.dataType, message.dataType == 8 ? " (string)" : "",
-                           " is not supported"));
+  return Status::error(StatusCode::Unsupported, cat(where, ": TensorProto data_type ", message.dataType,
+                                                    message.dataType == 8 ? " (string)" : "", " is not supported"));
 }
 
 /// Appends the numbers of one occurrence of a typed field, narrowed to `width` bytes; false if they do not fit `end`.
@@ -173,7 +195,8 @@ static bool addTyped(const Field &field, size_t width, std::byte *&to, const std
 static Status fill(const Message &message, const std::string &where, uint32_t typedField, Array &array) {
   size_t bytes = array.spec.sizeBytes(), width = sizeOf(array.spec.dtype);
   auto wrongSize = [&](uint64_t found) {
-    return invalid(where, cat("'", message.name, "': has ", found, " bytes, shape ", toString(array.spec), " needs ", bytes));
+    return invalid(where,
+                   cat("'", message.name, "': has ", found, " bytes, shape ", toString(array.spec), " needs ", bytes));
   };
   if (message.hasRaw) {
     if (message.typedField)
@@ -185,11 +208,13 @@ static Status fill(const Message &message, const std::string &where, uint32_t ty
     return {};
   }
   if (message.typedField && message.typedField != typedField)
-    return invalid(where, cat("'", message.name, "': data is in field ", message.typedField, ", its type needs field ", typedField));
+    return invalid(where, cat("'", message.name, "': data is in field ", message.typedField, ", its type needs field ",
+                              typedField));
   std::byte *to = array.data.get(), *end = to + bytes;
   for (const Field &field : message.typed)
     if (!addTyped(field, width, to, end))
-      return invalid(where, cat("'", message.name, "': more data than shape ", toString(array.spec), " holds, or damaged"));
+      return invalid(where,
+                     cat("'", message.name, "': more data than shape ", toString(array.spec), " holds, or damaged"));
   return to == end ? Status() : wrongSize(static_cast<uint64_t>(to - array.data.get()));
 }
 
@@ -199,8 +224,11 @@ Expected<Array> parseTensorProto(std::span<const std::byte> file, const std::str
   Message message;
   GAUDI_TRY(parseMessage(file, where, limits, message));
   if (message.refusedField)
-    return Status::error(StatusCode::Unsupported, cat(where, ": TensorProto with ", message.refusedField == 13 ? "external data"
-                                                      : message.refusedField == 6 ? "strings" : "segments", " is not supported"));
+    return Status::error(StatusCode::Unsupported, cat(where, ": TensorProto with ",
+                                                      message.refusedField == 13  ? "external data"
+                                                      : message.refusedField == 6 ? "strings"
+                                                                                  : "segments",
+                                                      " is not supported"));
   TensorSpec spec = {message.name, DType::F32, message.dims};
   uint32_t typedField = 0;
   GAUDI_TRY(mapType(message, where, spec.dtype, typedField));
@@ -212,8 +240,8 @@ Expected<Array> parseTensorProto(std::span<const std::byte> file, const std::str
     return invalid(where, cat("'", message.name, "': element count overflows"));
   // The data is in this file, so a larger tensor is a lie; checked before the allocation.
   if (bytes > limits.maxBytes || count > file.size())
-    return invalid(where, cat("'", message.name, "': shape ", toString(spec), " needs ", formatBytes(bytes), ", file has ",
-                              formatBytes(file.size())));
+    return invalid(where, cat("'", message.name, "': shape ", toString(spec), " needs ", formatBytes(bytes),
+                              ", file has ", formatBytes(file.size())));
   Array array = Array::zeros(std::move(spec));
   if (!array.valid())
     return Status::error(StatusCode::ResourceLimit, cat(where, ": no memory for ", formatBytes(bytes)));

@@ -11,8 +11,6 @@ Emitter attentionEmitter();   // Attention.cpp
 Emitter rowsEmitter();        // Rows.cpp
 Emitter pointwiseEmitter();   // Pointwise.cpp
 Emitter scatterEmitter();     // Scatter.cpp
-
-/// Fills KernelPlan::inPlace for a group whose kernel reads operands only through ElementEmitter.
-void permitInPlace(graph::GroupOp group, KernelPlan &plan);
+Emitter genericEmitter();     // Generic.cpp
 
 } // namespace gaudi::cpu

@@ -1,91 +1,77 @@
 //===- Pointwise.cpp - fused elementwise and data-movement kernels --------===//
 //
-// One pass over the rows of the results; every element is computed from the group's inputs, vectorised along the last
-// dim when all accesses are regular there. As the "generic" emitter the same code takes single ops of any kind.
+// One pass over the elements of the results, which all have one shape, in the loops that FusedAnalysis finds.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Emit.h"
-#include "lib/Target/cpu/emit/Loops.h"
+#include "lib/Target/cpu/emit/PieceLoops.h"
 
 using namespace mlir;
 using namespace gaudi;
 using namespace gaudi::cpu;
 using namespace gaudi::graph;
 
-static ValueRange yielded(GroupOp group) { return group.getBody().front().getTerminator()->getOperands(); }
-static ArrayRef<int64_t> dimsOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+namespace {
 
-/// True if element i of the value needs no element of `argument` but number i.
-static bool readsOnlyOwnElement(Value value, Value argument) {
-  if (value == argument)
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<ConstantOp>(op))
-    return true;
-  bool pointwise = isa<UnaryOp, BinaryOp, SelectOp, CastOp>(op);
-  return llvm::all_of(op->getOperands(), [&](Value v) {
-    if (pointwise && v.getType() != value.getType() && dimsOf(v) != dimsOf(value)) // broadcast operand
-      pointwise = false;
-    if (!pointwise) { // anything that moves elements must not reach the argument at all
-      llvm::SmallVector<Value> stack{v};
-      while (!stack.empty()) {
-        Value w = stack.pop_back_val();
-        if (w == argument)
-          return false;
-        if (Operation *def = w.getDefiningOp())
-          llvm::append_range(stack, def->getOperands());
-      }
-      return true;
-    }
-    return readsOnlyOwnElement(v, argument);
-  });
-}
+ValueRange yielded(GroupOp group) { return group.getBody().front().getTerminator()->getOperands(); }
+RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
-/// A result may take over an operand of its own type that is only ever read at the element being written, by any result.
-void cpu::permitInPlace(GroupOp group, KernelPlan &plan) {
-  plan.inPlace.resize(group->getNumResults());
-  for (auto [r, type] : llvm::enumerate(group.getResultTypes()))
-    for (BlockArgument arg : group.getBody().getArguments()) {
-      bool safe = arg.getType() == type &&
-                  llvm::all_of(yielded(group), [&](Value v) { return readsOnlyOwnElement(v, arg); });
-      if (safe && group->getNumResults() == 1)
-        plan.inPlace[r].push_back(arg.getArgNumber());
-    }
-}
-
-static std::optional<KernelPlan> matchElements(const EmitRequest &request) {
-  GroupOp group = request.group;
-  if (!canComputeElements(group))
-    return std::nullopt;
-  ArrayRef<int64_t> dims = dimsOf(group.getResults().front());
+std::optional<std::vector<Piece>> analyse(GroupOp group) {
+  ArrayRef<int64_t> dims = tensorOf(group.getResults().front()).getShape();
   for (Value result : group.getResults())
-    if (dimsOf(result) != dims)
+    if (tensorOf(result).getShape() != dims)
       return std::nullopt;
+  return FusedAnalysis::run(yielded(group), tensorOf(group.getResults().front()).getNumElements());
+}
+
+/// A result may take over an operand of its size that is only ever read at the element being written: it is loaded in the
+/// same step, before any store.
+void permit(GroupOp group, ArrayRef<Piece> pieces, KernelPlan &plan) {
+  plan.inPlace.resize(group->getNumResults());
+  for (BlockArgument argument : group.getBody().getArguments()) {
+    bool isSafe = llvm::all_of(pieces, [&](const Piece &piece) {
+      return llvm::all_of(piece.reads, [&](const LeafRead &read) {
+        return read.tensor != argument || read.index == piece.space.result;
+      });
+    });
+    for (auto [i, type] : llvm::enumerate(group.getResultTypes()))
+      if (isSafe && storedType(getElementTypeOrSelf(type)) == storedType(getElementTypeOrSelf(argument.getType())) &&
+          cast<RankedTensorType>(type).getNumElements() == tensorOf(argument).getNumElements())
+        plan.inPlace[i].push_back(argument.getArgNumber());
+  }
+}
+
+std::optional<KernelPlan> match(const EmitRequest &request) {
+  std::optional<std::vector<Piece>> pieces = analyse(request.group);
+  if (!pieces)
+    return std::nullopt;
   KernelPlan plan;
+  GroupOp group = request.group;
   plan.inputLayouts.resize(group.getInputs().size());
-  sizeGrid(plan, rowCount(dims), rowLength(dims), request.threads);
-  permitInPlace(group, plan);
+  plan.grid = 0;
+  for (const Piece &piece : *pieces)
+    if (!piece.isEmpty())
+      plan.grid += Tasks(piece.space).count();
+  plan.grid = std::max<uint64_t>(plan.grid, 1);
+  permit(group, *pieces, plan);
   return plan;
 }
 
-static void emitElements(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) {
-  GroupOp group = request.group;
-  OpBuilder &b = k.builder;
-  Location loc = b.getUnknownLoc();
-  ArrayRef<int64_t> dims = dimsOf(group.getResults().front());
-  bool vectors = llvm::all_of(yielded(group), lanesRegular) && !dims.empty();
-  int64_t width = vectors ? request.isa.lanesF32() : 1;
-  ElementEmitter values(k, group);
-  forLoop(b, loc, k.lo, k.hi, 1, [&](Value row) {
-    Indices indices = leadingIndices(b, loc, row, dims);
-    forRow(b, loc, rowLength(dims), width, [&](Index j, int64_t w) {
-      if (!dims.empty())
-        indices.back() = j;
-      for (auto [i, v] : llvm::enumerate(yielded(group)))
-        values.store(i, values.at(v, indices, w), indices, w);
+void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) {
+  FusedEmitter fused(k, request.group);
+  PieceLoops loops(fused, k, request.isa, request.group);
+  std::vector<Piece> pieces = *analyse(request.group);
+  for (const Piece &piece : pieces)
+    loops.emit(piece, Tasks(piece.space), [&] {
+      SmallVector<Value> results;
+      for (Value v : yielded(request.group))
+        results.push_back(fused.full(fused.at(v, piece.space.result)));
+      for (auto [i, v] : llvm::enumerate(results)) // after all loads: results may lie in place of operands
+        fused.store(i, piece.space.result, v);
     });
-  });
-  values.finish();
+  fused.finish();
 }
 
-Emitter cpu::pointwiseEmitter() { return {"pointwise", matchElements, emitElements}; }
+} // namespace
+
+Emitter cpu::pointwiseEmitter() { return {"pointwise", match, emit}; }

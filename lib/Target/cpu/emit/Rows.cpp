@@ -30,7 +30,7 @@ namespace {
 bool isRowOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([](SoftmaxOp s) { return s.getAxis() == tensorOf(s.getInput()).getRank() - 1; })
-      .Case<LayerNormOp, RmsNormOp>([](auto n) { return n.getAxis() == uint64_t(tensorOf(n.getInput()).getRank() - 1); })
+      .Case<LayerNormOp, RmsNormOp>([](auto n) { return static_cast<int64_t>(n.getAxis()) == tensorOf(n.getInput()).getRank() - 1; })
       .Case([](ReduceOp r) {
         bool kind = r.getKind() != ReduceKind::prod;
         return kind && r.getAxes().size() == 1 && r.getAxes()[0] == tensorOf(r.getInput()).getRank() - 1;
@@ -83,7 +83,6 @@ std::optional<KernelPlan> match(const EmitRequest &request) {
   plan.inputLayouts.resize(group.getInputs().size());
   sizeGrid(plan, rowCount(*space), rowLength(*space), request.threads);
   plan.scratchBytes = llvm::alignTo(rowLength(*space) * 4, 64) * rowOps;
-  permitInPlace(group, plan);
   return plan;
 }
 

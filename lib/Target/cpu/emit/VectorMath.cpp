@@ -82,29 +82,22 @@ Value emitUnary(OpBuilder &builder, Location loc, UnaryKind kind, Value x) {
   llvm_unreachable("unknown unary kind");
 }
 
-/// Remainder through f64: exact while |x / y| < 2^53, which covers quotients that f32 can tell apart.
+/// Exact remainder in f64: subtracts multiples of |y| 2^250, |y| 2^200, ... |y|. Every quotient is below 2^53, so its
+/// product is exact in the fma, and a quotient that rounded up shows as a negative rest.
 static Value emitFmod(VecOps &o, Value x, Value y) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
   Type f64 = o.typed(o.b.getF64Type());
-  Value wx = o.make<arith::ExtFOp>(f64, x), wy = o.make<arith::ExtFOp>(f64, y);
-  Value q = o.make<math::TruncOp>(o.div(wx, wy));
-  Value r = o.fma(o.neg(q), wy, wx); // one rounding: exact when representable
-  Value narrow = o.copySign(o.make<arith::TruncFOp>(o.f32(), r), x);
-  // The quotient may round up to the next integer: then r has the wrong sign, one |y| away.
-  Value zero = o.constant(f64, o.b.getF64FloatAttr(0.0));
-  Value wrong = o.cmp(Pred::OLT, o.mul(r, wx), zero);
-  Value mended = o.make<arith::TruncFOp>(o.f32(), o.add(r, o.copySign(wy, wx)));
-  Value result = o.select(wrong, mended, narrow);
-  // x fmod inf = x for finite x; 0/0 and inf give NaN through the division.
-  Value toInf = o.make<arith::AndIOp>(o.cmp(Pred::OEQ, o.abs(y), o.f(std::numeric_limits<float>::infinity())),
-                                      o.cmp(Pred::ONE, o.abs(x), o.f(std::numeric_limits<float>::infinity())));
-  return o.select(toInf, x, result);
-}
-
-static Value emitMod(VecOps &o, Value x, Value y) {
-  Value r = emitFmod(o, x, y);
-  Value differs = o.cmpi(arith::CmpIPredicate::slt, o.xori(o.bits(r), o.bits(y)), o.i(0));
-  Value move = o.make<arith::AndIOp>(differs, o.cmp(Pred::ONE, r, o.f(0.f)));
-  return o.select(move, o.add(r, y), r);
+  auto wide = [&](double v) { return o.constant(f64, o.b.getF64FloatAttr(v)); };
+  Value r = o.make<arith::ExtFOp>(f64, o.abs(x)), divisor = o.make<arith::ExtFOp>(f64, o.abs(y));
+  for (double scale : {0x1p250, 0x1p200, 0x1p150, 0x1p100, 0x1p50, 1.0}) {
+    Value t = o.mul(divisor, wide(scale));
+    r = o.fma(o.neg(o.make<math::TruncOp>(o.div(r, t))), t, r);
+    r = o.select(o.cmp(Pred::OLT, r, wide(0)), o.add(r, t), r);
+  }
+  Value result = o.copySign(o.make<arith::TruncFOp>(o.f32(), r), x);
+  // A finite x against an infinite y stays; 0 and infinite x already gave NaN.
+  Value keep = o.make<arith::AndIOp>(o.cmp(Pred::OEQ, o.abs(y), o.f(inf)), o.cmp(Pred::OLT, o.abs(x), o.f(inf)));
+  return o.select(keep, x, result);
 }
 
 Value emitBinary(OpBuilder &builder, Location loc, BinaryKind kind, Value lhs, Value rhs) {
@@ -120,8 +113,6 @@ Value emitBinary(OpBuilder &builder, Location loc, BinaryKind kind, Value lhs, V
     return o.div(lhs, rhs);
   case BinaryKind::pow:
     return emitPow(o, lhs, rhs);
-  case BinaryKind::mod:
-    return emitMod(o, lhs, rhs);
   case BinaryKind::fmod:
     return emitFmod(o, lhs, rhs);
   case BinaryKind::min: // minps returns its second operand for a NaN: one more select keeps a NaN lhs
@@ -144,12 +135,13 @@ Value emitBinary(OpBuilder &builder, Location loc, BinaryKind kind, Value lhs, V
     return o.cmp(Pred::OGT, lhs, rhs);
   case BinaryKind::ge:
     return o.cmp(Pred::OGE, lhs, rhs);
+  case BinaryKind::mod:
   case BinaryKind::bit_and:
   case BinaryKind::bit_or:
   case BinaryKind::bit_xor:
     break;
   }
-  llvm_unreachable("bit operations want integers");
+  llvm_unreachable("mod and bit operations want integers");
 }
 
 } // namespace gaudi::cpu

@@ -5,13 +5,20 @@
 // NaN in, NaN out; +-Inf and +-0 as the limit says; denormals are honoured (the runtime never sets FTZ/DAZ).
 // Errors are the maxima over every 251st of the 2^32 patterns against double libm (test/target/cpu/kernels/VectorMathTest):
 //
-//   function     max ulp   remark                              function   max ulp  remark
-//   exp          1.0       denormal results <= 1 ulp of 2^-149 sigmoid    2.5      also where exp(-x) overflows
-//   log          0.9                                           silu       3.0      silu(-inf) = -0
-//   tanh         1.6                                           softplus   2.0
-//   erf          1.3                                           gelu       -        1.1e-6 absolute, exact 0 below -5.6
-//   sin, cos     1.6       full range (Payne-Hanek)            gelu_tanh  -        2e-6 relative to max(|x|, tail 1e-7)
-//   pow          0.6       in f64; 1.0 for |y| = 2, 3          rsqrt      1.0
+//   function     max ulp   remark
+//   exp          0.84      denormal results within 1 of 2^-149
+//   log          0.84
+//   tanh         1.35
+//   erf          0.98
+//   sigmoid      2.2       also where exp(-x) overflows
+//   silu         2.9       where the result exceeds 1e-35; silu(-inf) = -0
+//   softplus     1.9
+//   sin, cos     1.5       full range (Payne-Hanek)
+//   pow          0.5       in f64; constant exponents 2 and 3 multiply (1 ulp)
+//   rsqrt        1.5
+//   sqrt, reciprocal, floor, ceil, round, sign, relu, fmod, min, max: correctly rounded or exact
+//   gelu         -         1.1e-6 max(1, |x|) absolute, exactly 0 below -5.6
+//   gelu_tanh    -         6e-7 max(1, |x|) absolute
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,8 +32,9 @@ namespace gaudi::cpu {
 /// `kind` of `x`. Result i1 (or vector of i1) for is_nan and is_inf; logical_not takes and gives i1. `x` is f32.
 mlir::Value emitUnary(mlir::OpBuilder &builder, mlir::Location loc, graph::UnaryKind kind, mlir::Value x);
 
-/// `kind` of two f32 operands of one type: arithmetic, pow, mod (sign of the divisor), fmod, min/max (NaN if either is),
-/// comparisons (i1). Logical kinds take i1. Bit kinds are for integers only: asserts.
+/// `kind` of two f32 operands of one type: arithmetic, pow, fmod, min/max (NaN if either is),
+/// comparisons (i1). Logical kinds take i1. mod and bit kinds are
+/// for integers only: unreachable.
 mlir::Value emitBinary(mlir::OpBuilder &builder, mlir::Location loc, graph::BinaryKind kind, mlir::Value lhs,
                        mlir::Value rhs);
 

