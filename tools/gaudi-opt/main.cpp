@@ -6,17 +6,21 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <unistd.h>
+
 using namespace gaudi;
 
 /// .mlir files, stdin ("-") and anything with only pass flags go to the pass driver.
 static bool isPassMode(int argc, char **argv) {
-  bool onnx = false, mlir = false;
+  bool onnx = false, mlir = false, positional = false, asks = false;
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument(argv[i]);
     mlir |= argument.ends_with(".mlir") || argument.ends_with(".mlirbc") || argument == "-";
     onnx |= argument.ends_with(".onnx");
+    positional |= !argument.starts_with("-");
+    asks |= argument.starts_with("--help") || argument == "--version";
   }
-  return mlir && !onnx;
+  return !onnx && (mlir || (!positional && !asks && !isatty(STDIN_FILENO)));
 }
 
 static int report(const Status &status) {
