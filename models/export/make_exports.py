@@ -100,6 +100,9 @@ EXPORTS = {
     "dynamo20": (True, 20, "sdpa"),
     "dynamo23": (True, 23, "sdpa"),
 }
+if int(transformers.__version__.split(".")[0]) >= 5:
+    # Its masks are boolean; the other forms come from version 4.
+    EXPORTS = {"dynamo20-bool": (True, 20, "sdpa"), "dynamo23-bool": (True, 23, "sdpa")}
 
 
 def example_inputs(names: tuple[str, ...]) -> dict[str, np.ndarray]:

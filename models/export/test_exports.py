@@ -24,7 +24,7 @@ IGNORED = ("Identity",)
 
 # The generator writes CLIP's eager attention at opsets below 17 as transformers < 4.48 spelled it (bmm), which is what
 # exports of Stable Diffusion 1.5 contain; the stored exports come from a newer transformers.
-OLDER_SPELLING = ("clip-tiny-ts11", "clip-tiny-ts14")
+OLDER_SPELLING = ("clip-tiny-ts14",)
 
 
 def histogram(path: Path) -> Counter:

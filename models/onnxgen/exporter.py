@@ -210,9 +210,16 @@ class Exporter:
         """`value.select(axis, index)`: Gather with a rank-0 index, which removes the axis."""
         return self.op("Gather", value, self.int_scalar(index), axis=axis)
 
-    def leading_columns(self, table: str, count: Dim) -> str:
-        """`table[:, :count]` of an int64 [1, n] buffer."""
-        return self.op("Slice", table, self.ints(0), self.dim_as_vector(count), self.ints(1), self.ints(1))
+    def leading_columns(self, name: str, row: np.ndarray, count: Dim) -> str:
+        """`buffer[:, :count]` of an int64 [1, n] buffer; folded when the count is known."""
+        if isinstance(count, int):
+            return self.buffer(f"{name}_sliced", np.ascontiguousarray(row[:, :count]))
+        buffer = self.buffer(name, row)
+        return self.op("Slice", buffer, self.ints(0), self.dim_as_vector(count), self.ints(1), self.ints(1))
+
+    def buffered_types(self, name: str, row: np.ndarray, ids: Extents, positions: str) -> str:
+        """RoBERTa's registered token types [1, n] for every token: [b, s]. positions: int64 [b, s]."""
+        return self.expand(self.leading_columns(name, row, ids.sequence), (ids.batch, ids.sequence))
 
     # --- layers -----------------------------------------------------------------------------------------------------
 
