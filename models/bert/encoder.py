@@ -20,7 +20,7 @@ def _id_input(e: Exporter, name: str) -> str:
     return e.graph.input(name, np.int64, [e.symbol("batch"), e.symbol("sequence")])
 
 
-# --- BERT, RoBERTa, DistilBERT ------------------------------------------------------------------------------------------
+# --- BERT, RoBERTa, DistilBERT ----------------------------------------------------------------------------------------
 
 
 def _post_norm_encoder(e: Exporter, config: Config) -> str:
@@ -90,7 +90,7 @@ def _roberta_position_ids(e: Exporter, ids: str) -> str:
     return e.op("Add", e.cast(positions, TensorProto.INT64), e.int_scalar(ROBERTA_PADDING_ID))
 
 
-# --- CLIP text ----------------------------------------------------------------------------------------------------------
+# --- CLIP text --------------------------------------------------------------------------------------------------------
 
 
 def _clip_encoder(e: Exporter, config: Config) -> str:

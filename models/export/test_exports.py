@@ -1,6 +1,6 @@
 """The generators write the very operators that torch's exporters write: python -m unittest models.export.test_exports
 
-Compared are the op histograms of real exports (data/*.onnx, see README.md) and of generated models of the same sizes, and
+Compared are the op histograms of real exports (data/*.onnx, see README.md) and generated models of the same sizes, and
 the real exports are run, so that their expected outputs are known to be right for the comparison with gaudi-run.
 """
 

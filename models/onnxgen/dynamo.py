@@ -111,7 +111,7 @@ class Dynamo(Exporter):
             return self._as_attention_input(allowed)
 
     def _as_attention_input(self, allowed: str) -> str:
-        """Attention-23 takes a boolean mask as it is; SDPA adds it as 0 or finfo.min (made once for all layers: CSE)."""
+        """Attention-23 takes a boolean mask as is; SDPA adds it as 0 or finfo.min (made once for all layers: CSE)."""
         if self.form.attention == "attention-op":
             return allowed
         return self.op("Where", allowed, self.scalar(0.0), self.scalar(self.dtype.lowest))

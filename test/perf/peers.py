@@ -114,7 +114,9 @@ def compare(model: Path, dims: dict[str, int], args) -> Result:
 
 
 def _print_header() -> None:
-    print(f"{'model and shape':44} {'ours p50 [p10, p90] ms':>30} {'onnxruntime p50 [p10, p90] ms':>32} {'ort/ours':>9}")
+    print(
+        f"{'model and shape':44} {'ours p50 [p10, p90] ms':>30} {'onnxruntime p50 [p10, p90] ms':>32} {'ort/ours':>9}"
+    )
 
 
 def _print_row(result: Result) -> None:
