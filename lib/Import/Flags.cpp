@@ -86,31 +86,53 @@ Status import::checkOptions(const ::onnx::GraphProto &graph, const ImportOptions
   return {};
 }
 
-/// `x[batch,?]=f32` parts and the flag that would fix them: dims of one name get one value.
-Status requireStaticInputs(ModuleOp module) {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  std::vector<std::string> free, flags;
-  for (unsigned i = 0; main && i < main.getNumArguments(); ++i) {
-    auto type = cast<RankedTensorType>(main.getArgument(i).getType());
-    if (type.hasStaticShape())
-      continue;
-    auto name = main.getArgAttrOfType<StringAttr>(i, "graph.name");
-    auto symbols = main.getArgAttrOfType<ArrayAttr>(i, "graph.dims");
-    std::vector<std::string> dims, values;
+namespace {
+/// What to paste to make the inputs static: --dim for named dims, once each; --shape for inputs with unnamed ones.
+class FlagProposal {
+public:
+  void add(StringRef input, RankedTensorType type, ArrayAttr symbols) {
+    std::vector<std::string> dims, sizes;
+    bool hasUnnamed = false;
     for (auto [d, size] : llvm::enumerate(type.getShape())) {
       bool isFree = ShapedType::isDynamic(size);
       StringRef symbol = symbols ? cast<StringAttr>(symbols[d]).getValue() : "";
-      dims.push_back(!isFree ? std::to_string(size) : symbol.empty() ? "?" : symbol.str());
       // A guess to paste and edit: 1 for what looks like a batch, else a common length.
-      values.push_back(!isFree ? std::to_string(size) : d == 0 ? "1" : "128");
+      std::string guess = !isFree ? std::to_string(size) : d == 0 ? "1" : "128";
+      dims.push_back(!isFree ? guess : symbol.empty() ? "?" : symbol.str());
+      sizes.push_back(guess);
+      hasUnnamed |= isFree && symbol.empty();
+      if (isFree && !symbol.empty() && seen.insert(symbol).second)
+        flags.push_back(cat("--dim ", shellQuoted(symbol.str() + "=" + guess)));
     }
-    std::string label = name ? name.getValue().str() : cat("#", i);
-    free.push_back(cat(label, "[", llvm::join(dims, ","), "]"));
-    flags.push_back(cat("--shape ", label, "=", llvm::join(values, "x")));
+    free.push_back(cat(input.str(), "[", llvm::join(dims, ","), "]"));
+    if (hasUnnamed)
+      flags.push_back(cat("--shape ", shellQuoted(input.str() + "=" + llvm::join(sizes, "x"))));
   }
-  if (free.empty())
+
+  std::vector<std::string> free, flags;
+
+private:
+  llvm::StringSet<> seen;
+  /// Symbols of exporters hold spaces and operators ("past_length + 1").
+  static std::string shellQuoted(const std::string &text) {
+    return StringRef(text).find_first_of(" *+-/()'\"$&;<>|?[]#~!") == StringRef::npos ? text : "'" + text + "'";
+  }
+};
+} // namespace
+
+Status requireStaticInputs(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  FlagProposal proposal;
+  for (unsigned i = 0; main && i < main.getNumArguments(); ++i) {
+    auto type = cast<RankedTensorType>(main.getArgument(i).getType());
+    auto name = main.getArgAttrOfType<StringAttr>(i, "graph.name");
+    if (!type.hasStaticShape())
+      proposal.add(name ? name.getValue() : "", type, main.getArgAttrOfType<ArrayAttr>(i, "graph.dims"));
+  }
+  if (proposal.free.empty())
     return {};
-  return usage(cat("inputs have free dims: ", llvm::join(free, ", ")), "add " + llvm::join(flags, " "));
+  return usage(cat("inputs have free dims: ", llvm::join(proposal.free, ", ")),
+               "give their sizes, for example " + llvm::join(proposal.flags, " "));
 }
 
 llvm::ArrayRef<char> ModelWeights::bytes(uint32_t file, uint64_t offset, uint64_t length, Location loc) {

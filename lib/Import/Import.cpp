@@ -129,7 +129,8 @@ void Importer::importNode(const ::onnx::NodeProto &proto, int index, Frame &fram
 
 void Importer::addInitializers(const ::onnx::GraphProto &graph, Frame &frame) {
   auto refuse = [&](StringRef name, StringRef type) {
-    unsupportedNodes.push_back({name.str(), "initializer", cat(quoted(name.str()), ": type ", type.str(), " unsupported"),
+    unsupportedNodes.push_back({name.str(), "initializer",
+                                cat(quoted(name.str()), ": type ", type.str(), " unsupported"),
                                 cat("initializer ", quoted(name.str()), ": type ", type.str()), false});
     frame.values[name] = Value();
   };
@@ -151,11 +152,16 @@ static std::string foreignType(const ::onnx::TypeProto &type, DType &dtype) {
   case ::onnx::TypeProto::kTensorType:
     dtypeFromOnnx(type.tensor_type().elem_type(), dtype, name);
     return name;
-  case ::onnx::TypeProto::kSequenceType: return "sequence";
-  case ::onnx::TypeProto::kMapType: return "map";
-  case ::onnx::TypeProto::kOptionalType: return "optional";
-  case ::onnx::TypeProto::kSparseTensorType: return "sparse_tensor";
-  default: return "unknown";
+  case ::onnx::TypeProto::kSequenceType:
+    return "sequence";
+  case ::onnx::TypeProto::kMapType:
+    return "map";
+  case ::onnx::TypeProto::kOptionalType:
+    return "optional";
+  case ::onnx::TypeProto::kSparseTensorType:
+    return "sparse_tensor";
+  default:
+    return "unknown";
   }
 }
 
@@ -191,7 +197,8 @@ std::optional<Type> Importer::inputType(const ::onnx::ValueInfoProto &info, Arra
     for (size_t i = 0; hasShape && fits && i < dims.size(); ++i)
       fits = ShapedType::isDynamic(dims[i]) || dims[i] == shape[i];
     if (!fits) {
-      fail(StatusCode::Usage, cat("--shape ", info.name(), ": does not fit the model (found ", dimsText(shape), ", expected ", dimsText(dims), ")"));
+      fail(StatusCode::Usage, cat("--shape ", info.name(), ": does not fit the model (found ", dimsText(shape),
+                                  ", expected ", dimsText(dims), ")"));
       return std::nullopt;
     }
     dims.assign(shape.begin(), shape.end());
@@ -219,8 +226,9 @@ bool Importer::addArguments(func::FuncOp main, Frame &frame) {
       return false;
     types.push_back(*type);
     names.push_back(info.name());
-    attrs.push_back(builder.getDictionaryAttr({builder.getNamedAttr("graph.dims", symbols),
-                                               builder.getNamedAttr("graph.name", builder.getStringAttr(info.name()))}));
+    attrs.push_back(
+        builder.getDictionaryAttr({builder.getNamedAttr("graph.dims", symbols),
+                                   builder.getNamedAttr("graph.name", builder.getStringAttr(info.name()))}));
   }
   main.setType(builder.getFunctionType(types, {}));
   Block *body = main.addEntryBlock();
@@ -303,7 +311,8 @@ Expected<OwningOpRef<ModuleOp>> Importer::run() {
     return unsupportedStatus();
   diagnostic.clear();
   if (failed(verify(*module)))
-    return Status::error(StatusCode::Internal, cat("import made an invalid module: ", diagnostic), "please report this");
+    return Status::error(StatusCode::Internal, cat("import made an invalid module: ", diagnostic),
+                         "please report this");
   return module;
 }
 
@@ -313,7 +322,8 @@ namespace gaudi {
 
 void loadImportDialects(MLIRContext &context) { context.loadDialect<func::FuncDialect, graph::GraphDialect>(); }
 
-Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const OnnxModel &model, const ImportOptions &options) {
+Expected<OwningOpRef<ModuleOp>> importModel(MLIRContext &context, const OnnxModel &model,
+                                            const ImportOptions &options) {
   loadImportDialects(context);
   return import::Importer(context, model, options).run();
 }

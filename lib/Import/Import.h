@@ -30,17 +30,17 @@ Expected<std::pair<std::string, int64_t>> parseDimFlag(const std::string &text);
 void loadImportDialects(mlir::MLIRContext &context);
 
 /// Translates a model to a module with one `func.func @main`:
-/// - argument attributes `graph.name` and `graph.dims` (array of strings: the symbol or ""), result attribute `graph.name`;
+/// - argument attributes `graph.name` and `graph.dims` (array of strings: the symbol or ""), result attribute
+/// `graph.name`;
 /// - module attributes `graph.files` (string array: paths of WeightStore) and `graph.model` (string: path);
 /// - every op has a location `fused<"Op">["node name"]`, op in the form `Add` or `com.microsoft::BiasGelu`.
-/// Initializers with equal names in graph.input (IR 3) are constants, not inputs. Local functions are inlined, `If` with
-/// a constant condition is replaced by its branch.
-/// Errors: Unsupported (all unsupported nodes in one message), InvalidInput (`node 'a': operand types differ (f32, i64)`),
-/// Usage (options), ResourceLimit. Nothing is printed.
+/// Initializers with equal names in graph.input (IR 3) are constants, not inputs. Local functions are inlined, `If`
+/// with a constant condition is replaced by its branch. Errors: Unsupported (all unsupported nodes in one message),
+/// InvalidInput (`node 'a': operand types differ (f32, i64)`), Usage (options), ResourceLimit. Nothing is printed.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext &context, const OnnxModel &model,
                                                         const ImportOptions &options = {});
 
-/// Usage error that lists the dynamic dims of @main's inputs with a ready --shape flag, or success if there are none.
+/// Usage error that lists the dynamic dims of @main's inputs with ready flags to paste, or success if there are none.
 Status requireStaticInputs(mlir::ModuleOp module);
 
 /// The model's weights for graph::evaluateRegion, constant folding and packing. Keeps a reference to the store.

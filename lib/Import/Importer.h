@@ -24,13 +24,13 @@ public:
   }
 
   Frame *parent;
-  llvm::StringMap<mlir::Value> values; ///< null: made by an unsupported node
+  llvm::StringMap<mlir::Value> values;                       ///< null: made by an unsupported node
   llvm::StringMap<const ::onnx::TensorProto *> initializers; ///< become ops at their first use
   llvm::StringMap<const ::onnx::AttributeProto *> bindings;  ///< of a function's attribute names
   const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto> *opsets = nullptr;
   llvm::StringSet<> omitted; ///< optional inputs of a function that its call does not give
-  std::string prefix; ///< of node names: the call's name and '/'
-  int depth = 0;      ///< of function calls
+  std::string prefix;        ///< of node names: the call's name and '/'
+  int depth = 0;             ///< of function calls
 };
 
 class Importer {

@@ -39,9 +39,7 @@ void Node::overLimit(const Twine &what) {
   hasFailed = true;
 }
 
-bool Node::has(int i) const {
-  return i < inputCount() && !proto.input(i).empty() && !frame.isOmitted(proto.input(i));
-}
+bool Node::has(int i) const { return i < inputCount() && !proto.input(i).empty() && !frame.isOmitted(proto.input(i)); }
 
 Value Node::input(int i, bool required) {
   if (!has(i)) {
@@ -293,19 +291,32 @@ std::string typeText(Type type) {
 Type elementTypeOf(MLIRContext *context, DType dtype) {
   Builder b(context);
   switch (dtype) {
-  case DType::F32: return b.getF32Type();
-  case DType::F16: return b.getF16Type();
-  case DType::BF16: return b.getBF16Type();
-  case DType::F64: return b.getF64Type();
-  case DType::I8: return b.getIntegerType(8);
-  case DType::I16: return b.getIntegerType(16);
-  case DType::I32: return b.getIntegerType(32);
-  case DType::I64: return b.getIntegerType(64);
-  case DType::U8: return b.getIntegerType(8, false);
-  case DType::U16: return b.getIntegerType(16, false);
-  case DType::U32: return b.getIntegerType(32, false);
-  case DType::U64: return b.getIntegerType(64, false);
-  case DType::Bool: return b.getI1Type();
+  case DType::F32:
+    return b.getF32Type();
+  case DType::F16:
+    return b.getF16Type();
+  case DType::BF16:
+    return b.getBF16Type();
+  case DType::F64:
+    return b.getF64Type();
+  case DType::I8:
+    return b.getIntegerType(8);
+  case DType::I16:
+    return b.getIntegerType(16);
+  case DType::I32:
+    return b.getIntegerType(32);
+  case DType::I64:
+    return b.getIntegerType(64);
+  case DType::U8:
+    return b.getIntegerType(8, false);
+  case DType::U16:
+    return b.getIntegerType(16, false);
+  case DType::U32:
+    return b.getIntegerType(32, false);
+  case DType::U64:
+    return b.getIntegerType(64, false);
+  case DType::Bool:
+    return b.getI1Type();
   }
   return {};
 }

@@ -12,8 +12,8 @@ namespace gaudi {
 /// Opset imports of the model and its functions: ai.onnx declared where it is used and in [kMinOpset, kMaxOpset].
 Status checkOpsets(const ::onnx::ModelProto &model);
 
-/// Names are defined once, used after a definition exists, not longer than the limit, and not in a cycle. Fills the node
-/// order of every graph, subgraph and function body (see OnnxModel::nodeOrder).
+/// Names are defined once, used after a definition exists, not longer than the limit, and not in a cycle. Fills the
+/// node order of every graph, subgraph and function body (see OnnxModel::nodeOrder).
 Status checkStructure(const ::onnx::ModelProto &model, const ReadOptions &options,
                       std::unordered_map<const void *, std::vector<int>> &nodeOrder);
 
@@ -24,7 +24,8 @@ Status checkFunctions(const ::onnx::ModelProto &model);
 using FunctionDefaults = std::unordered_map<const ::onnx::FunctionProto *, std::deque<::onnx::AttributeProto>>;
 Status parseFunctionDefaults(const ::onnx::ModelProto &model, FunctionDefaults &defaults);
 
-/// All tensors of the model in the order of the file, with a description for messages (`'w'`, or the attribute's place).
+/// All tensors of the model in the order of the file, with a description for messages (`'w'`, or the attribute's
+/// place).
 struct NamedTensor {
   const ::onnx::TensorProto *tensor;
   std::string where;
@@ -47,7 +48,8 @@ private:
   Status findSource(const NamedTensor &named, Source &source);
   Status takeContiguous(const NamedTensor &named, std::span<const std::byte> bytes, uint64_t sizeBytes,
                         TensorLiteral &literal);
-  Status takeDecoded(const NamedTensor &named, std::vector<std::byte> bytes, uint64_t sizeBytes, TensorLiteral &literal);
+  Status takeDecoded(const NamedTensor &named, std::vector<std::byte> bytes, uint64_t sizeBytes,
+                     TensorLiteral &literal);
   Status readSource(const NamedTensor &named, const Source &source, uint64_t sizeBytes, TensorLiteral &literal);
 
   const std::vector<CutData> &cuts;

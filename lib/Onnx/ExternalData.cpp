@@ -106,7 +106,8 @@ Expected<WeightRef> ExternalData::find(const ::onnx::TensorProto &tensor, const 
   Entries entries;
   GAUDI_TRY(readEntries(tensor, where, entries));
   if (entries.length && *entries.length != sizeBytes)
-    return invalid(where, cat("bad external length (found ", *entries.length, " bytes, ", shape, " needs ", sizeBytes, ")"));
+    return invalid(where,
+                   cat("bad external length (found ", *entries.length, " bytes, ", shape, " needs ", sizeBytes, ")"));
   auto file = open(entries.location, where);
   if (!file.ok())
     return file.takeStatus();

@@ -20,36 +20,68 @@ struct OnnxType {
   std::optional<DType> dtype;
 };
 constexpr OnnxType onnxTypes[] = {
-    {"undefined", {}},         {"float", DType::F32},     {"uint8", DType::U8},     {"int8", DType::I8},
-    {"uint16", DType::U16},    {"int16", DType::I16},     {"int32", DType::I32},    {"int64", DType::I64},
-    {"string", {}},            {"bool", DType::Bool},     {"float16", DType::F16},  {"double", DType::F64},
-    {"uint32", DType::U32},    {"uint64", DType::U64},    {"complex64", {}},        {"complex128", {}},
-    {"bfloat16", DType::BF16}, {"float8e4m3fn", {}},      {"float8e4m3fnuz", {}},   {"float8e5m2", {}},
-    {"float8e5m2fnuz", {}},    {"uint4", {}},             {"int4", {}},             {"float4e2m1", {}},
-    {"float8e8m0", {}},        {"uint2", {}},             {"int2", {}},
+    {"undefined", {}},
+    {"float", DType::F32},
+    {"uint8", DType::U8},
+    {"int8", DType::I8},
+    {"uint16", DType::U16},
+    {"int16", DType::I16},
+    {"int32", DType::I32},
+    {"int64", DType::I64},
+    {"string", {}},
+    {"bool", DType::Bool},
+    {"float16", DType::F16},
+    {"double", DType::F64},
+    {"uint32", DType::U32},
+    {"uint64", DType::U64},
+    {"complex64", {}},
+    {"complex128", {}},
+    {"bfloat16", DType::BF16},
+    {"float8e4m3fn", {}},
+    {"float8e4m3fnuz", {}},
+    {"float8e5m2", {}},
+    {"float8e5m2fnuz", {}},
+    {"uint4", {}},
+    {"int4", {}},
+    {"float4e2m1", {}},
+    {"float8e8m0", {}},
+    {"uint2", {}},
+    {"int2", {}},
 };
 
 /// The typed field a data type is stored in when raw_data is not used.
 DataField typedField(DType dtype) {
   switch (dtype) {
-  case DType::F32: return DataField::Float;
-  case DType::F64: return DataField::Double;
-  case DType::I64: return DataField::Int64;
+  case DType::F32:
+    return DataField::Float;
+  case DType::F64:
+    return DataField::Double;
+  case DType::I64:
+    return DataField::Int64;
   case DType::U32:
-  case DType::U64: return DataField::UInt64;
-  default: return DataField::Int32;
+  case DType::U64:
+    return DataField::UInt64;
+  default:
+    return DataField::Int32;
   }
 }
 
 std::string_view nameOf(DataField field) {
   switch (field) {
-  case DataField::Float: return "float_data";
-  case DataField::Int32: return "int32_data";
-  case DataField::Int64: return "int64_data";
-  case DataField::Double: return "double_data";
-  case DataField::UInt64: return "uint64_data";
-  case DataField::Raw: return "raw_data";
-  case DataField::None: break;
+  case DataField::Float:
+    return "float_data";
+  case DataField::Int32:
+    return "int32_data";
+  case DataField::Int64:
+    return "int64_data";
+  case DataField::Double:
+    return "double_data";
+  case DataField::UInt64:
+    return "uint64_data";
+  case DataField::Raw:
+    return "raw_data";
+  case DataField::None:
+    break;
   }
   return "no data";
 }
@@ -67,7 +99,8 @@ void appendNarrow(std::vector<std::byte> &out, uint64_t value, size_t width) {
 
 /// Packed varints of a cut field; false if they are malformed.
 bool decodeVarints(std::span<const std::byte> wire, size_t width, std::vector<std::byte> &out) {
-  auto count = std::count_if(wire.begin(), wire.end(), [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
+  auto count =
+      std::count_if(wire.begin(), wire.end(), [](std::byte b) { return (b & std::byte{0x80}) == std::byte{0}; });
   out.reserve(static_cast<size_t>(count) * width);
   for (WireReader reader(wire, 0, wire.size()); !reader.atEnd();) {
     uint64_t value;
@@ -125,7 +158,8 @@ Status LiteralReader::readShape(const NamedTensor &named, TensorLiteral &literal
   if (!checkedElementCount(std::span(dims.data(), static_cast<size_t>(dims.size())), count))
     return invalid(named, "element count overflows");
   if (static_cast<uint64_t>(dims.size()) > options.maxRank)
-    return Status::error(StatusCode::ResourceLimit, cat(named.where, ": rank ", dims.size(), " is above the limit of ", options.maxRank));
+    return Status::error(StatusCode::ResourceLimit,
+                         cat(named.where, ": rank ", dims.size(), " is above the limit of ", options.maxRank));
   if (count > options.maxElements)
     return Status::error(StatusCode::ResourceLimit,
                          cat(named.where, ": ", count, " elements are above the limit of ", options.maxElements));
@@ -173,7 +207,8 @@ Status LiteralReader::takeDecoded(const NamedTensor &named, std::vector<std::byt
                                   TensorLiteral &literal) {
   GAUDI_TRY(takeContiguous(named, bytes, sizeBytes, literal));
   if (sizeBytes > kCutBytes) {
-    literal.ref = WeightRef{store.addOwned(cat(store.path(0), "#", named.tensor->name()), std::move(bytes)), 0, sizeBytes};
+    literal.ref =
+        WeightRef{store.addOwned(cat(store.path(0), "#", named.tensor->name()), std::move(bytes)), 0, sizeBytes};
     literal.bytes = store.bytes(*literal.ref);
   } else {
     literal.bytes = small.emplace_back(std::move(bytes));
@@ -186,8 +221,10 @@ Status LiteralReader::readSource(const NamedTensor &named, const Source &source,
   const ::onnx::TensorProto &tensor = *named.tensor;
   DataField typed = typedField(literal.dtype);
   if (source.field != DataField::None && source.field != DataField::Raw && source.field != typed)
-    return invalid(named, cat("type ", nameOf(literal.dtype), " cannot be in ", nameOf(source.field), " (expected ", nameOf(typed), ")"));
-  bool fixedWidth = source.field == DataField::Raw || source.field == DataField::Float || source.field == DataField::Double;
+    return invalid(named, cat("type ", nameOf(literal.dtype), " cannot be in ", nameOf(source.field), " (expected ",
+                              nameOf(typed), ")"));
+  bool fixedWidth =
+      source.field == DataField::Raw || source.field == DataField::Float || source.field == DataField::Double;
   size_t width = sizeOf(literal.dtype);
   if (source.cut) {
     auto bytes = store.bytes(0, source.cut->offset, source.cut->length);
@@ -201,13 +238,20 @@ Status LiteralReader::readSource(const NamedTensor &named, const Source &source,
     return takeDecoded(named, std::move(decoded), sizeBytes, literal);
   }
   switch (source.field) {
-  case DataField::Raw: return takeContiguous(named, inPlace(tensor.raw_data()), sizeBytes, literal);
-  case DataField::Float: return takeContiguous(named, inPlace(tensor.float_data()), sizeBytes, literal);
-  case DataField::Double: return takeContiguous(named, inPlace(tensor.double_data()), sizeBytes, literal);
-  case DataField::Int64: return takeContiguous(named, inPlace(tensor.int64_data()), sizeBytes, literal);
-  case DataField::Int32: return takeDecoded(named, narrow(tensor.int32_data(), width), sizeBytes, literal);
-  case DataField::UInt64: return takeDecoded(named, narrow(tensor.uint64_data(), width), sizeBytes, literal);
-  case DataField::None: return takeContiguous(named, {}, sizeBytes, literal);
+  case DataField::Raw:
+    return takeContiguous(named, inPlace(tensor.raw_data()), sizeBytes, literal);
+  case DataField::Float:
+    return takeContiguous(named, inPlace(tensor.float_data()), sizeBytes, literal);
+  case DataField::Double:
+    return takeContiguous(named, inPlace(tensor.double_data()), sizeBytes, literal);
+  case DataField::Int64:
+    return takeContiguous(named, inPlace(tensor.int64_data()), sizeBytes, literal);
+  case DataField::Int32:
+    return takeDecoded(named, narrow(tensor.int32_data(), width), sizeBytes, literal);
+  case DataField::UInt64:
+    return takeDecoded(named, narrow(tensor.uint64_data(), width), sizeBytes, literal);
+  case DataField::None:
+    return takeContiguous(named, {}, sizeBytes, literal);
   }
   return {};
 }
@@ -232,7 +276,8 @@ Expected<TensorLiteral> LiteralReader::read(const NamedTensor &named) {
     GAUDI_TRY(readSource(named, source, sizeBytes, literal));
   }
   // Kernels rely on 0 and 1.
-  if (literal.dtype == DType::Bool && std::any_of(literal.bytes.begin(), literal.bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
+  if (literal.dtype == DType::Bool &&
+      std::any_of(literal.bytes.begin(), literal.bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
     return invalid(named, "has a bool that is neither 0 nor 1");
   return literal;
 }

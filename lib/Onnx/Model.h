@@ -1,8 +1,8 @@
 //===- Model.h - a validated ONNX model with its weights outside -*- C++ -*-===//
 //
 // Reads untrusted files: everything behind OnnxModel's accessors has been checked against the file's real size and the
-// limits of ReadOptions (DESIGN 5, knowledge/runtime.md 6). Weights are never copied: a pre-scan of the wire format cuts
-// them out before protobuf sees the file, so that peak memory is the mapping plus a skeleton of a few MiB.
+// limits of ReadOptions (DESIGN 5, knowledge/runtime.md 6). Weights are never copied: a pre-scan of the wire format
+// cuts them out before protobuf sees the file, so that peak memory is the mapping plus a skeleton of a few MiB.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -55,7 +55,8 @@ struct TensorLiteral {
 /// An ONNX model file in memory. Immutable after reading, safe to share between threads.
 class OnnxModel {
 public:
-  /// Opens, scans, parses and validates. Errors: Usage (no such file), InvalidInput, Unsupported (opset), ResourceLimit.
+  /// Opens, scans, parses and validates. Errors: Usage (no such file), InvalidInput, Unsupported (opset),
+  /// ResourceLimit.
   static Expected<OnnxModel> read(const std::string &path, const ReadOptions &options = {});
   /// The same for bytes that the caller keeps alive; `name` stands for the path in messages, external data are looked
   /// for in `folder` (empty: refused). For tests and fuzzing.

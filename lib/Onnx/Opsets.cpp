@@ -26,7 +26,8 @@ std::string describeNode(const ::onnx::NodeProto &node, int index) {
   return cat("node #", index, " (", node.op_type(), ")");
 }
 
-int64_t opsetOf(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports, std::string_view domain) {
+int64_t opsetOf(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdProto> &imports,
+                std::string_view domain) {
   for (const auto &import : imports)
     if (canonicalDomain(import.domain()) == domain)
       return import.version();
@@ -36,7 +37,8 @@ int64_t opsetOf(const google::protobuf::RepeatedPtrField<::onnx::OperatorSetIdPr
 std::string unknownString(const google::protobuf::Message &message, int field) {
   const auto &unknown = message.GetReflection()->GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i)
-    if (unknown.field(i).number() == field && unknown.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+    if (unknown.field(i).number() == field &&
+        unknown.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
       return unknown.field(i).length_delimited();
   return {};
 }
@@ -48,7 +50,8 @@ static Status checkImports(const google::protobuf::RepeatedPtrField<::onnx::Oper
   if (version == 0 && imports.empty())
     return Status::error(StatusCode::InvalidInput, cat(where, " declares no opset"), "set opset_import when exporting");
   if (version != 0 && (version < kMinOpset || version > kMaxOpset))
-    return Status::error(StatusCode::Unsupported, cat("ai.onnx opset ", version, " unsupported (", kMinOpset, "-", kMaxOpset, ")"),
+    return Status::error(StatusCode::Unsupported,
+                         cat("ai.onnx opset ", version, " unsupported (", kMinOpset, "-", kMaxOpset, ")"),
                          "convert with onnx.version_converter, or export with a supported opset");
   return {};
 }

@@ -20,15 +20,15 @@ struct Child {
   Message child;
 };
 constexpr Child children[] = {
-    {Message::Model, 7, Message::Graph},       {Message::Model, 20, Message::Training},
-    {Message::Model, 25, Message::Function},   {Message::Training, 1, Message::Graph},
-    {Message::Training, 2, Message::Graph},    {Message::Function, 7, Message::Node},
+    {Message::Model, 7, Message::Graph},         {Message::Model, 20, Message::Training},
+    {Message::Model, 25, Message::Function},     {Message::Training, 1, Message::Graph},
+    {Message::Training, 2, Message::Graph},      {Message::Function, 7, Message::Node},
     {Message::Function, 11, Message::Attribute}, {Message::Graph, 1, Message::Node},
-    {Message::Graph, 5, Message::Tensor},      {Message::Graph, 15, Message::Sparse},
-    {Message::Node, 5, Message::Attribute},    {Message::Attribute, 5, Message::Tensor},
-    {Message::Attribute, 6, Message::Graph},   {Message::Attribute, 10, Message::Tensor},
-    {Message::Attribute, 11, Message::Graph},  {Message::Attribute, 22, Message::Sparse},
-    {Message::Attribute, 23, Message::Sparse}, {Message::Sparse, 1, Message::Tensor},
+    {Message::Graph, 5, Message::Tensor},        {Message::Graph, 15, Message::Sparse},
+    {Message::Node, 5, Message::Attribute},      {Message::Attribute, 5, Message::Tensor},
+    {Message::Attribute, 6, Message::Graph},     {Message::Attribute, 10, Message::Tensor},
+    {Message::Attribute, 11, Message::Graph},    {Message::Attribute, 22, Message::Sparse},
+    {Message::Attribute, 23, Message::Sparse},   {Message::Sparse, 1, Message::Tensor},
     {Message::Sparse, 2, Message::Tensor},
 };
 
@@ -38,9 +38,10 @@ struct Unhashed {
   uint32_t field;
 };
 constexpr Unhashed unhashed[] = {
-    {Message::Model, 2}, {Message::Model, 3},  {Message::Model, 5},     {Message::Model, 6},      {Message::Model, 14},
-    {Message::Graph, 10}, {Message::Graph, 16}, {Message::Node, 6},     {Message::Node, 9},       {Message::Attribute, 13},
-    {Message::Tensor, 12}, {Message::Tensor, 13}, {Message::Tensor, 16}, {Message::Function, 8}, {Message::Function, 14},
+    {Message::Model, 2},   {Message::Model, 3},      {Message::Model, 5},     {Message::Model, 6},
+    {Message::Model, 14},  {Message::Graph, 10},     {Message::Graph, 16},    {Message::Node, 6},
+    {Message::Node, 9},    {Message::Attribute, 13}, {Message::Tensor, 12},   {Message::Tensor, 13},
+    {Message::Tensor, 16}, {Message::Function, 8},   {Message::Function, 14},
 };
 
 /// Length-delimited TensorProto fields that may hold bulk data.
@@ -48,8 +49,8 @@ constexpr DataField dataFields[] = {DataField::Float, DataField::Int32,  DataFie
                                     DataField::Raw,   DataField::Double, DataField::UInt64};
 
 /// Top-level fields of ModelProto with their wire types: how a file is recognised.
-constexpr uint8_t modelTags[] = {1 << 3, 2 << 3 | 2, 3 << 3 | 2, 4 << 3 | 2, 5 << 3, 6 << 3 | 2, 7 << 3 | 2, 8 << 3 | 2,
-                                 14 << 3 | 2};
+constexpr uint8_t modelTags[] = {1 << 3,     2 << 3 | 2, 3 << 3 | 2, 4 << 3 | 2, 5 << 3,
+                                 6 << 3 | 2, 7 << 3 | 2, 8 << 3 | 2, 14 << 3 | 2};
 
 std::optional<Message> childOf(Message parent, uint32_t field) {
   for (const Child &row : children)
@@ -85,8 +86,8 @@ private:
   struct Field {
     uint32_t number;
     WireType type;
-    size_t begin;        ///< of the tag
-    size_t payload;      ///< of the value; of the bytes for WireType::Bytes
+    size_t begin;   ///< of the tag
+    size_t payload; ///< of the value; of the bytes for WireType::Bytes
     size_t end;
   };
 
@@ -132,14 +133,19 @@ Status Scanner::readField(WireReader &reader, Field &field) {
       return reader.atEnd() ? tooShort(field, 1, reader.end()) : malformed(field, "bad varint");
     field.end = reader.offset();
     return {};
-  case WireType::Fixed64: length = 8; break;
-  case WireType::Fixed32: length = 4; break;
+  case WireType::Fixed64:
+    length = 8;
+    break;
+  case WireType::Fixed32:
+    length = 4;
+    break;
   case WireType::Bytes:
     if (!reader.varint(length))
       return reader.atEnd() ? tooShort(field, 1, reader.end()) : malformed(field, "bad length");
     field.payload = reader.offset();
     break;
-  default: return malformed(field, "group or unknown wire type");
+  default:
+    return malformed(field, "group or unknown wire type");
   }
   if (!reader.skip(length))
     return tooShort(field, length, reader.end());

@@ -23,7 +23,8 @@ namespace gaudi {
 /// Field numbers of TensorProto that hold data.
 enum class DataField : uint8_t { None = 0, Float = 4, Int32 = 5, Int64 = 7, Raw = 9, Double = 10, UInt64 = 11 };
 
-/// One piece of tensor data left out of the skeleton: bytes [offset, offset + length) of the file, without tag and length.
+/// One piece of tensor data left out of the skeleton: bytes [offset, offset + length) of the file, without tag and
+/// length.
 struct CutData {
   DataField field;
   uint64_t offset, length;
@@ -45,11 +46,12 @@ struct Skeleton {
 
 struct ScanLimits {
   uint64_t maxNodes;
-  uint64_t maxFields = 32'000'000;             ///< messages and strings: what protobuf allocates for
+  uint64_t maxFields = 32'000'000; ///< messages and strings: what protobuf allocates for
   uint64_t maxSkeletonBytes = uint64_t(1) << 28;
 };
 
-/// Errors: InvalidInput (empty, not ONNX, truncated, malformed, nested too deeply), ResourceLimit. Messages lack the path.
+/// Errors: InvalidInput (empty, not ONNX, truncated, malformed, nested too deeply), ResourceLimit. Messages lack the
+/// path.
 Expected<Skeleton> scanModel(std::span<const std::byte> file, const ScanLimits &limits);
 
 } // namespace gaudi

@@ -57,7 +57,8 @@ private:
 
 Status StructureChecker::checkName(const std::string &name) {
   if (name.size() > options.maxNameBytes)
-    return Status::error(StatusCode::ResourceLimit, cat("name ", quoted(name), " has ", name.size(), " bytes, limit ", options.maxNameBytes));
+    return Status::error(StatusCode::ResourceLimit,
+                         cat("name ", quoted(name), " has ", name.size(), " bytes, limit ", options.maxNameBytes));
   return {};
 }
 
@@ -119,7 +120,8 @@ Status StructureChecker::collectUses(const ::onnx::NodeProto &node, int index, c
 }
 
 /// Names of a cycle among the nodes that could not be ordered: follow unmet needs until a node repeats.
-std::string describeCycle(const Nodes &nodes, const std::vector<std::vector<int>> &needs, const std::vector<bool> &done) {
+std::string describeCycle(const Nodes &nodes, const std::vector<std::vector<int>> &needs,
+                          const std::vector<bool> &done) {
   std::vector<int> path, position(static_cast<size_t>(nodes.size()), -1);
   int at = static_cast<int>(std::find(done.begin(), done.end(), false) - done.begin());
   while (position[at] < 0) {
@@ -127,7 +129,9 @@ std::string describeCycle(const Nodes &nodes, const std::vector<std::vector<int>
     path.push_back(at);
     at = *std::find_if(needs[at].begin(), needs[at].end(), [&](int need) { return !done[need]; });
   }
-  auto label = [&](int i) { return nodes[i].name().empty() ? cat("#", i, " (", nodes[i].op_type(), ")") : nodes[i].name(); };
+  auto label = [&](int i) {
+    return nodes[i].name().empty() ? cat("#", i, " (", nodes[i].op_type(), ")") : nodes[i].name();
+  };
   std::string text = label(at);
   // Data flow runs against the needs: print the producer first.
   for (size_t i = path.size(); i-- > static_cast<size_t>(position[at]);)

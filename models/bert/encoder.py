@@ -20,7 +20,7 @@ def _id_input(e: Exporter, name: str) -> str:
     return e.graph.input(name, np.int64, [e.symbol("batch"), e.symbol("sequence")])
 
 
-# --- BERT, RoBERTa, DistilBERT ------------------------------------------------------------------------------------------
+# --- BERT, RoBERTa, DistilBERT ----------------------------------------------------------------------------------------
 
 
 def _post_norm_encoder(e: Exporter, config: Config) -> str:
@@ -30,11 +30,12 @@ def _post_norm_encoder(e: Exporter, config: Config) -> str:
     extents = Extents(e, ids)
     with e.scope("embeddings"):
         lookups = [("embeddings.word_embeddings.weight", config.vocabulary, ids)]
+        position_ids = _position_ids(e, config, ids, extents)
         if family.types:
-            type_ids = types or _zero_types(e, config, extents)
+            type_ids = types or _zero_types(e, config, extents, position_ids)
             lookups.append(("embeddings.token_type_embeddings.weight", family.types, type_ids))
         rows = config.positions + family.position_offset
-        lookups.append(("embeddings.position_embeddings.weight", rows, _position_ids(e, config, ids, extents)))
+        lookups.append(("embeddings.position_embeddings.weight", rows, position_ids))
         x = e.embed_and_norm(lookups, config.hidden, "embeddings.LayerNorm", family.eps)
     # DistilBERT takes the positions' length from the embedded words, so the mask reads the ids' anew.
     queries = Extents(e, ids) if family.name == "distilbert" else extents
@@ -69,22 +70,13 @@ def _position_ids(e: Exporter, config: Config, ids: str, extents: Extents) -> st
 def _first_positions(e: Exporter, config: Config, extents: Extents) -> str:
     """0..s-1 as int64 [1, s]: a slice of the buffer `position_ids` [1, positions]."""
     buffer = np.arange(config.positions, dtype=np.int64)[None]
-    return _leading_buffer(e, "embeddings.position_ids", buffer, extents)
+    return e.leading_columns("embeddings.position_ids", buffer, extents.sequence)
 
 
-def _leading_buffer(e: Exporter, name: str, values: np.ndarray, extents: Extents) -> str:
-    """The first s columns of an int64 [1, n] buffer; a static export folds the slice."""
-    sequence = extents.sequence
-    if isinstance(sequence, int):
-        return e.buffer(f"{name}_sliced", np.ascontiguousarray(values[:, :sequence]))
-    return e.leading_columns(e.buffer(name, values), sequence)
-
-
-def _zero_types(e: Exporter, config: Config, extents: Extents) -> str:
-    """RoBERTa's registered token types: zeros [1, positions], sliced and expanded to [b, s]."""
+def _zero_types(e: Exporter, config: Config, extents: Extents, position_ids: str) -> str:
+    """RoBERTa's token types, registered as zeros [1, positions]; its only type is 0."""
     zeros = np.zeros((1, config.positions + config.family.position_offset), np.int64)
-    row = _leading_buffer(e, "embeddings.token_type_ids", zeros, extents)
-    return e.expand(row, (extents.batch, extents.sequence))
+    return e.buffered_types("embeddings.token_type_ids", zeros, extents, position_ids)
 
 
 def _roberta_position_ids(e: Exporter, ids: str) -> str:
@@ -98,7 +90,7 @@ def _roberta_position_ids(e: Exporter, ids: str) -> str:
     return e.op("Add", e.cast(positions, TensorProto.INT64), e.int_scalar(ROBERTA_PADDING_ID))
 
 
-# --- CLIP text ----------------------------------------------------------------------------------------------------------
+# --- CLIP text --------------------------------------------------------------------------------------------------------
 
 
 def _clip_encoder(e: Exporter, config: Config) -> str:

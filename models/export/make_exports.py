@@ -17,7 +17,13 @@ import onnx
 import torch
 import transformers
 
-SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 100}
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "vocab_size": 100,
+}
 BATCH, SEQUENCE = 3, 7
 
 
@@ -77,7 +83,9 @@ def _distilbert(attention):
 
 def _clip(attention):
     # eos_token_id 2 selects the old pooling by ArgMax of the ids, which SD 1.5's text encoder has.
-    config = transformers.CLIPTextConfig(**SIZES, max_position_embeddings=64, eos_token_id=2, attn_implementation=attention)
+    config = transformers.CLIPTextConfig(
+        **SIZES, max_position_embeddings=64, eos_token_id=2, attn_implementation=attention
+    )
     return transformers.CLIPTextModel(config)
 
 
@@ -100,6 +108,9 @@ EXPORTS = {
     "dynamo20": (True, 20, "sdpa"),
     "dynamo23": (True, 23, "sdpa"),
 }
+if int(transformers.__version__.split(".")[0]) >= 5:
+    # Its masks are boolean; the other forms come from version 4.
+    EXPORTS = {"dynamo20-bool": (True, 20, "sdpa"), "dynamo23-bool": (True, 23, "sdpa")}
 
 
 def example_inputs(names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -170,7 +181,11 @@ def main() -> None:
                 done += 1
             except Exception as error:  # an exporter's refusal is a result to report, whatever its type
                 failed.append(f"{name}-{form}: {type(error).__name__}: {str(error).splitlines()[0][:160]}")
-    versions = {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__}
+    versions = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
     print(f"{versions}\n{done} exported, {len(failed)} failed", *failed, sep="\n")
 
 

@@ -50,8 +50,14 @@ class Dynamo(Exporter):
         total = self.op("CumSum", self.cast(value, TensorProto.INT64), self.int_scalar(axis), exclusive=0, reverse=0)
         return self.cast(total, TensorProto.INT32)
 
+    def buffered_types(self, name, row, ids, positions):
+        if not self.form.is_transformers_5:
+            return super().buffered_types(name, row, ids, positions)
+        every_row = self.expand(self.buffer(name, row), (ids.batch, 1))
+        return self.op("GatherElements", every_row, positions, axis=1)
+
     def rows_at(self, x: str, columns: str, ids: Extents) -> str:
-        rows = self.op("Range", self.int_scalar(0), self.dim_as_scalar(ids.batch), self.int_scalar(1))
+        rows = self._positions(ids.batch)
         indices = self.op("Concat", self.unsqueeze(rows, -1), self.unsqueeze(columns, -1), axis=-1)
         return self.op("GatherND", x, indices, batch_dims=0)
 
@@ -70,40 +76,64 @@ class Dynamo(Exporter):
     def to_rank_four(self, mask: str) -> str:
         return self.unsqueeze(mask, 1, 2)
 
-    def _positions(self, extent: Dim, *axes: int) -> str:
-        """arange(extent), unsqueezed to rank 4."""
-        values = self.op("Range", self.int_scalar(0), self.dim_as_scalar(extent), self.int_scalar(1))
-        return self.unsqueeze(values, *axes)
+    def _positions(self, extent: Dim) -> str:
+        """arange(extent), int64."""
+        return self.op("Range", self.int_scalar(0), self.dim_as_scalar(extent), self.int_scalar(1))
+
+    def _query_and_key_positions(self, sequence: Dim) -> tuple[str, str]:
+        """q_idx [1, 1, s, 1] and kv_idx [1, 1, 1, s]: one arange, as queries and keys are as many."""
+        common = self.unsqueeze(self._positions(sequence), 0, 1)
+        return self.unsqueeze(common, 3), self.unsqueeze(common, 2)
 
     def _boolean_padding_mask(self, mask: str, ids: Extents) -> str:
-        """transformers.masking_utils: bidirectional(q) AND mask[b_idx, kv_idx] -> bool [b, 1, s, s], by GatherND."""
-        everywhere = self.op("GreaterOrEqual", self._positions(ids.sequence, 0, 1, 3), self.int_scalar(0))
-        shape = (ids.batch, 1, 1, ids.sequence)
-        indices = (self._positions(ids.batch, 1, 2, 3), self._positions(ids.sequence, 0, 1, 2))
-        columns = [self.unsqueeze(self.expand(index, shape), 4) for index in indices]
-        valid = self.op("GatherND", self.cast(mask, TensorProto.BOOL), self.op("Concat", *columns, axis=-1))
-        return self.op("And", everywhere, valid)
+        """transformers 5's masking_utils: True & (q_idx >= 0) & mask[batch_idx, kv_idx] -> bool [b, 1, s, s].
+
+        The advanced index becomes GatherND; torchlib broadcasts the index tensors to the shape of their Max.
+        """
+        mask = self.cast(mask, TensorProto.BOOL)
+        batches = self.unsqueeze(self.unsqueeze(self._positions(ids.batch), 1, 2), 3)
+        queries, keys = self._query_and_key_positions(ids.sequence)
+        is_position = self.op("GreaterOrEqual", queries, self.int_scalar(0))
+        everywhere = self.op("And", self.constant(np.array(True)), is_position)
+        shape = self.op("Shape", self.op("Max", batches, keys), start=0)
+        columns = [self.unsqueeze(self.op("Expand", index, shape), -1) for index in (batches, keys)]
+        valid = self.op("GatherND", mask, self.op("Concat", *columns, axis=-1), batch_dims=0)
+        return self._as_attention_input(self.op("And", everywhere, valid))
 
     def causal_mask(self, ids: Extents) -> str:
-        """Additive (_make_causal_mask), or boolean (masking_utils), or none where Attention-23 is causal by attribute."""
+        """Additive (_make_causal_mask), or boolean (masking_utils)."""
         with self.scope("mask"):
             if self.form.mask == "fill":
                 return self._additive_causal_mask(ids)
-            if self.form.attention == "attention-op":
-                return ""
-            queries, keys = self._positions(ids.sequence, 0, 1, 3), self._positions(ids.sequence, 0, 1, 2)
+            queries, keys = self._query_and_key_positions(ids.sequence)
             allowed = self.op("LessOrEqual", keys, queries)
-            return self.expand(allowed, (ids.batch, 1, ids.sequence, ids.sequence))
+            allowed = self.expand(allowed, (ids.batch, 1, ids.sequence, ids.sequence))
+            return self._as_attention_input(allowed)
+
+    def _as_attention_input(self, allowed: str) -> str:
+        """Attention-23 takes a boolean mask as is; SDPA adds it as 0 or finfo.min (made once for all layers: CSE)."""
+        if self.form.attention == "attention-op":
+            return allowed
+        return self.op("Where", allowed, self.scalar(0.0), self.scalar(self.dtype.lowest))
 
     def _additive_causal_mask(self, ids: Extents) -> str:
         """full(finfo.min), zero where column < (row + 1).view(s, 1), expanded to [b, 1, s, s]."""
         full = self.expand(self.scalar(self.dtype.lowest), (ids.sequence, ids.sequence))
-        columns = self.op("Range", self.int_scalar(0), self.dim_as_scalar(ids.sequence), self.int_scalar(1))
+        columns = self._positions(ids.sequence)
         rows = self.reshape(self.op("Add", columns, self.int_scalar(1)), (-1, 1))
         mask = self.op("Where", self.op("Less", columns, rows), self.scalar(0.0), full)
         return self.expand(self.unsqueeze(mask, 0, 1), (ids.batch, 1, ids.sequence, ids.sequence))
 
     # --- attention --------------------------------------------------------------------------------------------------
+
+    def self_attention(self, x, projections, width, heads, mask, style):
+        # Transformers 5 spells the reshapes of all these models as CLIP's.
+        style = "clip" if self.form.is_transformers_5 else style
+        return super().self_attention(x, projections, width, heads, mask, style)
+
+    def _merged_dims(self, context, layout):
+        dims = super()._merged_dims(context, layout)
+        return (*dims[:2], -1) if self.form.is_transformers_5 else dims
 
     def attention(self, query, key, value, layout, mask):
         query, key, value = (self.split_heads(x, layout) for x in (query, key, value))
@@ -112,17 +142,14 @@ class Dynamo(Exporter):
 
     def _attention_op(self, query, key, value, size, mask):
         """One Attention-23 on rank-4 values: no head-count attributes; the scale is always given by transformers."""
-        inputs = (query, key, value, mask) if mask else (query, key, value)
-        attributes = {"is_causal": int(not mask), "scale": size**-0.5, "softcap": 0.0, "qk_matmul_output_mode": 0}
-        return self.op("Attention", *inputs, **attributes)
+        attributes = {"is_causal": 0, "scale": size**-0.5, "softcap": 0.0, "qk_matmul_output_mode": 0}
+        return self.op("Attention", query, key, value, mask, **attributes)
 
     def _sdpa(self, query, key, value, size, mask):
         """torchlib's aten_scaled_dot_product_attention: k is transposed as [-1, s, d]; both factors * sqrt(scale)."""
         root = self.scalar(size**-0.25)
         query, key = self.op("Mul", query, root), self.op("Mul", self._transposed_key(key, size), root)
         scores = self.op("MatMul", query, key)
-        if self.form.mask == "bool":
-            mask = self.op("Where", mask, self.scalar(0.0), self.scalar(self.dtype.lowest))
         weights = self.softmax(self.op("Add", scores, mask))
         if self.form.mask == "bool":
             # Rows that attend to nothing must give zeros and not NaN.

@@ -7,8 +7,8 @@ Shapes: b = batch, s = sequence, h = hidden, H = heads, d = head size. Compute t
 """
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Sequence
 
 import numpy as np
 from onnx import TensorProto
@@ -103,9 +103,7 @@ class Exporter:
 
     def parameter(self, name: str, shape: Sequence[int], kind: str) -> str:
         """A model parameter as it is in the state dict, of the compute type."""
-        return self.graph.initializer(
-            name, shape, self.dtype.numpy, lambda: self._parameters(name, tuple(shape), kind)
-        )
+        return self.graph.initializer(name, shape, self.dtype.numpy, lambda: self._parameters(name, tuple(shape), kind))
 
     def derived(self, name: str, shape: Sequence[int], sources: list[tuple[str, tuple, str]], combine) -> str:
         """An initialiser that the exporter computed from parameters, such as a transposed weight."""
@@ -210,9 +208,16 @@ class Exporter:
         """`value.select(axis, index)`: Gather with a rank-0 index, which removes the axis."""
         return self.op("Gather", value, self.int_scalar(index), axis=axis)
 
-    def leading_columns(self, table: str, count: Dim) -> str:
-        """`table[:, :count]` of an int64 [1, n] buffer."""
-        return self.op("Slice", table, self.ints(0), self.dim_as_vector(count), self.ints(1), self.ints(1))
+    def leading_columns(self, name: str, row: np.ndarray, count: Dim) -> str:
+        """`buffer[:, :count]` of an int64 [1, n] buffer; folded when the count is known."""
+        if isinstance(count, int):
+            return self.buffer(f"{name}_sliced", np.ascontiguousarray(row[:, :count]))
+        buffer = self.buffer(name, row)
+        return self.op("Slice", buffer, self.ints(0), self.dim_as_vector(count), self.ints(1), self.ints(1))
+
+    def buffered_types(self, name: str, row: np.ndarray, ids: Extents, positions: str) -> str:
+        """RoBERTa's registered token types [1, n] for every token: [b, s]. positions: int64 [b, s]."""
+        return self.expand(self.leading_columns(name, row, ids.sequence), (ids.batch, ids.sequence))
 
     # --- layers -----------------------------------------------------------------------------------------------------
 
@@ -352,7 +357,7 @@ class Exporter:
     def self_attention(self, x: str, projections: Sequence[str], width: int, heads: int, mask: str, style: str) -> str:
         """Context [b, s, h] before the output projection.
 
-        projections: names of the query, key and value Linears. style: how the Python code of the model spells it: "bert",
+        projections: names of the query, key and value Linears. style: how the Python code spells it: "bert",
         "distilbert" (q scaled, scores filled under the mask) or "clip" (other reshapes; bmm in old versions).
         """
         layout = HeadLayout(heads, width // heads, style, Extents(self, x))

@@ -36,6 +36,11 @@ class Form:
         """False for forms that onnx.checker rejects by their nature (com.microsoft operators)."""
         return self.exporter != "ort"
 
+    @property
+    def is_transformers_5(self) -> bool:
+        """Written from transformers 5's Python code, which brought boolean masks and some other reshapes."""
+        return self.mask == "bool"
+
     def supports(self, dtype: str) -> bool:
         # Where, which masks need, takes bfloat16 from opset 16 on; com.microsoft kernels and schemas are fp32 and fp16.
         return dtype != "bf16" or (self.opset >= 16 and self.is_standard_onnx)
@@ -51,9 +56,9 @@ FORMS = {
         Form("ts17", "torchscript", 17, "sdpa", "fill", 8, "TorchScript opset 17 with SDPA (optimum's usual)"),
         Form("dynamo18", "dynamo", 18, "sdpa", "fill", 10, "torch.onnx dynamo, default opset"),
         Form("dynamo20", "dynamo", 20, "sdpa", "fill", 10, "dynamo with Gelu-20"),
-        Form("dynamo20-bool", "dynamo", 20, "sdpa", "bool", 10, "the same with masking_utils' boolean mask"),
+        Form("dynamo20-bool", "dynamo", 20, "sdpa", "bool", 10, "the same with the boolean mask of transformers 5"),
         Form("dynamo23", "dynamo", 23, "attention-op", "fill", 10, "dynamo with Attention-23"),
-        Form("dynamo23-bool", "dynamo", 23, "attention-op", "bool", 10, "the same with a boolean mask, or is_causal"),
+        Form("dynamo23-bool", "dynamo", 23, "attention-op", "bool", 10, "the same with a boolean mask"),
         Form("ort-core", "ort", 14, "eager", "additive", 8, "after ONNX Runtime's C++ optimiser"),
         Form("ort", "ort", 14, "contrib", "raw", 8, "after onnxruntime.transformers.optimizer"),
     )

@@ -1,11 +1,11 @@
-"""The mechanics of writing an ONNX graph: nodes, names, initialisers, and a file that needs no second copy in memory."""
+"""Mechanics of writing an ONNX graph: nodes, names, initialisers, and a file that needs no second copy in memory."""
 
 import contextlib
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
 
 import numpy as np
 import onnx
@@ -135,7 +135,9 @@ class Graph:
     def _inline_tensors(self) -> list[TensorProto]:
         total_bytes = sum(i.size_bytes for i in self._initializers.values())
         if total_bytes > PROTOBUF_LIMIT_BYTES:
-            raise ValueError(f"model '{self.name}' has {total_bytes} bytes of weights, protobuf allows 2 GiB: --external")
+            raise ValueError(
+                f"model '{self.name}' has {total_bytes} bytes of weights, protobuf allows 2 GiB: --external"
+            )
         tensors = []
         for initializer in self._initializers.values():
             tensor = initializer.proto()

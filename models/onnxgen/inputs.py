@@ -6,7 +6,7 @@ from onnx import helper
 
 
 def _index_limits(model: onnx.ModelProto) -> dict[str, int]:
-    """For each integer input: the row count of the table that it indexes, through Cast, Gather or the fused embedding."""
+    """By integer input: the row count of the table that it indexes, through Cast, Gather or the fused embedding."""
     rows = {i.name: i.dims[0] for i in model.graph.initializer if len(i.dims) == 2}
     source = {}  # value -> graph input, through Casts
     limits = {}

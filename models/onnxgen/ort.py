@@ -92,7 +92,7 @@ class OrtTransformers(OrtCore):
         return self.fused("SkipLayerNormalization", *arguments, epsilon=eps)
 
     def self_attention(self, x, projections, width, heads, mask, style):
-        """com.microsoft.Attention(x, weight [h, 3h], bias [3h], mask) on the packed query, key and value projections."""
+        """com.microsoft.Attention(x, weight [h, 3h], bias [3h], mask) on packed query, key and value projections."""
         weights = [(f"{name}.weight", (width, width), "linear") for name in projections]
         biases = [(f"{name}.bias", (width,), "bias") for name in projections]
         packed = f"{projections[0]}_qkv"

@@ -134,7 +134,7 @@ class TorchScript(Exporter):
         return query, self.split_heads(key, layout, perm=(0, 2, 3, 1)), value
 
     def _eager_bert(self, query, key, value, layout, mask):
-        """BertSelfAttention: softmax(q k^T / sqrt(d) + mask) v; the context's own extents are read again to merge it."""
+        """BertSelfAttention: softmax(q k^T / sqrt(d) + mask) v; the context's extents are read again for the merge."""
         query, key, value = self._projected_heads(query, key, value, layout)
         scores = self.op("Div", self.op("MatMul", query, key), self.scalar(math.sqrt(layout.size)))
         probabilities = self.softmax(self.op("Add", scores, mask))

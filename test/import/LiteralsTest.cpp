@@ -71,7 +71,8 @@ TEST(Literals, ForeignTypesAreMarked) {
   EXPECT_EQ(onlyLiteral(parsed).unsupportedType, "tensor(string)");
 }
 
-static std::string errorWith(std::initializer_list<int64_t> dims, size_t rawBytes, int32_t type = ::onnx::TensorProto::FLOAT) {
+static std::string errorWith(std::initializer_list<int64_t> dims, size_t rawBytes,
+                             int32_t type = ::onnx::TensorProto::FLOAT) {
   auto model = emptyModel();
   addTensor(model, "w", dims, type)->set_raw_data(std::string(rawBytes, '\2'));
   return errorOf(parse(model));

@@ -17,7 +17,8 @@ inline ::onnx::ModelProto emptyModel() {
 }
 
 inline ::onnx::NodeProto *addNode(::onnx::GraphProto &graph, const char *name, const char *op,
-                                  std::initializer_list<const char *> inputs, std::initializer_list<const char *> outputs) {
+                                  std::initializer_list<const char *> inputs,
+                                  std::initializer_list<const char *> outputs) {
   auto *node = graph.add_node();
   node->set_name(name);
   node->set_op_type(op);

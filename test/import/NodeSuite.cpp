@@ -105,8 +105,8 @@ std::optional<std::string> modelBytes(const fs::path &folder, bool bake, SmallVe
     std::ifstream data(folder / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb"), std::ios::binary);
     ::onnx::TensorProto tensor;
     bool isInteger = tensor.ParseFromIstream(&data) && (tensor.data_type() == ::onnx::TensorProto::INT64 ||
-                                                         tensor.data_type() == ::onnx::TensorProto::INT32 ||
-                                                         tensor.data_type() == ::onnx::TensorProto::BOOL);
+                                                        tensor.data_type() == ::onnx::TensorProto::INT32 ||
+                                                        tensor.data_type() == ::onnx::TensorProto::BOOL);
     if (!isInteger || tensor.dims_size() > 1)
       continue;
     tensor.set_name(model.graph().input(i).name());
@@ -123,10 +123,12 @@ Outcome runTest(MLIRContext &context, const fs::path &folder, bool bake) {
     return {Verdict::Unsupported, "no integer inputs"};
   auto model = OnnxModel::parse(std::as_bytes(std::span(*bytes)), "model.onnx");
   if (!model.ok())
-    return {model.status().code() == StatusCode::Unsupported ? Verdict::Unsupported : Verdict::Fail, model.status().message()};
+    return {model.status().code() == StatusCode::Unsupported ? Verdict::Unsupported : Verdict::Fail,
+            model.status().message()};
   auto module = importModel(context, *model);
   if (!module.ok())
-    return {module.status().code() == StatusCode::Unsupported ? Verdict::Unsupported : Verdict::Fail, module.status().message()};
+    return {module.status().code() == StatusCode::Unsupported ? Verdict::Unsupported : Verdict::Fail,
+            module.status().message()};
   auto inputs = readAll(context, folder / "test_data_set_0", "input");
   auto expected = readAll(context, folder / "test_data_set_0", "output");
   if (!inputs || !expected)
@@ -186,8 +188,8 @@ int main(int argc, char **argv) {
     ++counts[static_cast<int>(outcome.verdict)];
     bool isExpected = mustPass.contains(name);
     missing += isExpected && outcome.verdict != Verdict::Pass;
-    const char *label = outcome.verdict == Verdict::Pass ? (isExpected ? nullptr : "NEW PASS")
-                        : isExpected                     ? "FAIL"
+    const char *label = outcome.verdict == Verdict::Pass   ? (isExpected ? nullptr : "NEW PASS")
+                        : isExpected                       ? "FAIL"
                         : outcome.verdict == Verdict::Fail ? "fail (not listed)"
                                                            : nullptr;
     if (label)

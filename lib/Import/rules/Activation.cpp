@@ -11,13 +11,19 @@ using namespace gaudi::graph;
 
 namespace gaudi::import {
 
-static Value maximum(Node &node, Value x, double bound) { return node.binary(BinaryKind::max, x, node.scalar(bound, x)); }
-static Value minimum(Node &node, Value x, double bound) { return node.binary(BinaryKind::min, x, node.scalar(bound, x)); }
+static Value maximum(Node &node, Value x, double bound) {
+  return node.binary(BinaryKind::max, x, node.scalar(bound, x));
+}
+static Value minimum(Node &node, Value x, double bound) {
+  return node.binary(BinaryKind::min, x, node.scalar(bound, x));
+}
 static Value scaled(Node &node, Value x, double factor) {
   return factor == 1.0 ? x : node.mul(x, node.scalar(factor, x));
 }
 static Value shifted(Node &node, Value x, double term) { return node.add(x, node.scalar(term, x)); }
-static Value greater(Node &node, Value x, double bound) { return node.binary(BinaryKind::gt, x, node.scalar(bound, x)); }
+static Value greater(Node &node, Value x, double bound) {
+  return node.binary(BinaryKind::gt, x, node.scalar(bound, x));
+}
 
 Value scaledSigmoidProduct(Node &node, Value x, double alpha) {
   if (alpha == 1.0)

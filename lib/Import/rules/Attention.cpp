@@ -60,8 +60,8 @@ Value attention(Node &node, Value q, Value k, Value v, Value mask, const Attenti
     }
     scale = 1 / std::sqrt(static_cast<double>(size));
   }
-  return node.make<AttentionOp>(q, k, v, mask, llvm::APFloat(scale), spec.headsFirst, spec.causal,
-                                spec.bottomRight, spec.zeroMaskedRows);
+  return node.make<AttentionOp>(q, k, v, mask, llvm::APFloat(scale), spec.headsFirst, spec.causal, spec.bottomRight,
+                                spec.zeroMaskedRows);
 }
 
 /// What Attention-24 has and graph.attention has not.
@@ -95,7 +95,10 @@ static void importAttention(Node &node) {
   if (const char *reason = missingFeature(node))
     return node.unsupported(reason);
   Value q = node.input(0), k = node.input(1), v = node.input(2), mask = node.optional(3);
-  AttentionSpec spec{.scale = std::nullopt, .headsFirst = node.rank(q) == 4, .causal = node.integer("is_causal", 0) != 0, .zeroMaskedRows = true};
+  AttentionSpec spec{.scale = std::nullopt,
+                     .headsFirst = node.rank(q) == 4,
+                     .causal = node.integer("is_causal", 0) != 0,
+                     .zeroMaskedRows = true};
   if (node.attribute("scale"))
     spec.scale = node.real("scale", 0);
   if (node.rank(q) == 3) {

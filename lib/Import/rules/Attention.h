@@ -10,8 +10,8 @@ mlir::Value splitHeads(Node &node, mlir::Value x, int64_t heads);
 /// The reverse.
 mlir::Value mergeHeads(Node &node, mlir::Value x);
 
-/// [batch] lengths -> i1 [batch, 1, 1, keys]: true at key j of batch b if j < lengths[b]. `keysLike` has the keys as its
-/// dim `axis`.
+/// [batch] lengths -> i1 [batch, 1, 1, keys]: true at key j of batch b if j < lengths[b]. `keysLike` has the keys as
+/// its dim `axis`.
 mlir::Value lengthMask(Node &node, mlir::Value lengths, mlir::Value keysLike, int64_t axis);
 
 /// Both masks together: `and` of two booleans, else the sum in `type` with false = `masked`.
@@ -24,6 +24,7 @@ struct AttentionSpec {
   std::optional<double> scale; ///< 1 / sqrt(head size) if not given
   bool headsFirst = false, causal = false, bottomRight = false, zeroMaskedRows = false;
 };
-mlir::Value attention(Node &node, mlir::Value q, mlir::Value k, mlir::Value v, mlir::Value mask, const AttentionSpec &spec);
+mlir::Value attention(Node &node, mlir::Value q, mlir::Value k, mlir::Value v, mlir::Value mask,
+                      const AttentionSpec &spec);
 
 } // namespace gaudi::import

@@ -26,7 +26,8 @@ static Value integerMask(Node &node, Value mask, Value keysLike, Type type) {
   if (node.rank(mask) == 1) {
     int64_t batch = node.dim(keysLike, 0), length = node.dim(mask, 0);
     if (batch != length && !ShapedType::isDynamic(batch) && !ShapedType::isDynamic(length)) {
-      node.unsupported("mask with start and end positions (" + Twine(length) + " values for batch " + Twine(batch) + ")");
+      node.unsupported("mask with start and end positions (" + Twine(length) + " values for batch " + Twine(batch) +
+                       ")");
       return {};
     }
     attend = lengthMask(node, mask, keysLike, 1);

@@ -16,7 +16,8 @@ static void importIf(Node &node) {
   if (!branch || !branch->has_g())
     return node.invalid("attribute '" + name + "' is missing");
   if (branch->g().output_size() != node.proto.output_size())
-    return node.invalid(name + " has " + Twine(branch->g().output_size()) + " outputs, the node " + Twine(node.proto.output_size()));
+    return node.invalid(name + " has " + Twine(branch->g().output_size()) + " outputs, the node " +
+                        Twine(node.proto.output_size()));
   auto values = node.importer.importBranch(branch->g(), node.frame);
   for (auto [i, value] : llvm::enumerate(values))
     node.result(static_cast<int>(i), value);

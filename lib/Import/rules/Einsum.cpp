@@ -1,8 +1,9 @@
 //===- Einsum.cpp - Einsum-12 as transposes and one matmul ----------------===//
 //
-// Two operands: every label is batch (in both operands and the result), contracted (in both, not in the result), or free
-// in one of them. Operands become [batch..., free, contracted] and [batch..., contracted, free], the product
-// [batch..., freeLhs, freeRhs] is transposed to the result. Labels of one operand that the result lacks are summed first.
+// Two operands: every label is batch (in both operands and the result), contracted (in both, not in the result), or
+// free in one of them. Operands become [batch..., free, contracted] and [batch..., contracted, free], the product
+// [batch..., freeLhs, freeRhs] is transposed to the result. Labels of one operand that the result lacks are summed
+// first.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Rules.h"
@@ -82,7 +83,7 @@ static Value mergeGroups(Node &node, Value x, size_t batch, size_t first, size_t
     int64_t size = 1;
     for (size_t i = 0; i < group; ++i)
       size = ShapedType::isDynamic(node.dim(x, at + i)) || ShapedType::isDynamic(size) ? ShapedType::kDynamic
-                                                                                         : size * node.dim(x, at + i);
+                                                                                       : size * node.dim(x, at + i);
     at += static_cast<int64_t>(group);
     shape.push_back(size);
   }
@@ -130,8 +131,10 @@ static void importProduct(Node &node, Labelled lhs, Labelled rhs, StringRef outp
   std::string contracted = where(left, [&](char c) { return right.contains(c) && !output.contains(c); });
   std::string freeLhs = where(left, [&](char c) { return !right.contains(c); });
   std::string freeRhs = where(right, [&](char c) { return !left.contains(c); });
-  Value a = mergeGroups(node, transposeTo(node, lhs, batch + freeLhs + contracted), batch.size(), freeLhs.size(), contracted.size());
-  Value b = mergeGroups(node, transposeTo(node, rhs, batch + contracted + freeRhs), batch.size(), contracted.size(), freeRhs.size());
+  Value a = mergeGroups(node, transposeTo(node, lhs, batch + freeLhs + contracted), batch.size(), freeLhs.size(),
+                        contracted.size());
+  Value b = mergeGroups(node, transposeTo(node, rhs, batch + contracted + freeRhs), batch.size(), contracted.size(),
+                        freeRhs.size());
   node.result(restore(node, node.matmul(a, b), lhs, rhs, batch, freeLhs, freeRhs, output));
 }
 
@@ -140,20 +143,23 @@ static void importEinsum(Node &node) {
   if (!equation)
     return;
   if (static_cast<int>(equation->inputs.size()) != node.inputCount())
-    return node.invalid("equation has " + Twine(equation->inputs.size()) + " terms for " + Twine(node.inputCount()) + " inputs");
+    return node.invalid("equation has " + Twine(equation->inputs.size()) + " terms for " + Twine(node.inputCount()) +
+                        " inputs");
   if (equation->inputs.size() > 2)
     return node.unsupported("more than two operands");
   SmallVector<Labelled> operands;
   for (auto [i, labels] : llvm::enumerate(equation->inputs)) {
     Value x = node.input(static_cast<int>(i));
     if (static_cast<int64_t>(labels.size()) != node.rank(x))
-      return node.invalid("term '" + Twine(labels) + "' has " + Twine(labels.size()) + " labels for rank " + Twine(node.rank(x)));
+      return node.invalid("term '" + Twine(labels) + "' has " + Twine(labels.size()) + " labels for rank " +
+                          Twine(node.rank(x)));
     if (!isDistinct(labels))
       return node.unsupported("term '" + Twine(labels) + "' repeats a label");
     operands.push_back({x, labels});
   }
   std::string all = equation->inputs[0] + (operands.size() > 1 ? equation->inputs[1] : "");
-  if (!isDistinct(equation->output) || !llvm::all_of(equation->output, [&](char c) { return StringRef(all).contains(c); }))
+  if (!isDistinct(equation->output) ||
+      !llvm::all_of(equation->output, [&](char c) { return StringRef(all).contains(c); }))
     return node.invalid("result term '" + Twine(equation->output) + "' repeats a label or has an unknown one");
   if (operands.size() == 2)
     return importProduct(node, operands[0], operands[1], equation->output);

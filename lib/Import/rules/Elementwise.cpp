@@ -88,7 +88,9 @@ static void importClip(Node &node) {
 
 static Rule unary(StringRef op, int64_t since, UnaryKind kind) { return {"", op, since, importUnary, int(kind)}; }
 static Rule binary(StringRef op, int64_t since, BinaryKind kind) { return {"", op, since, importBinary, int(kind)}; }
-static Rule variadic(StringRef op, int64_t since, BinaryKind kind) { return {"", op, since, importVariadic, int(kind)}; }
+static Rule variadic(StringRef op, int64_t since, BinaryKind kind) {
+  return {"", op, since, importVariadic, int(kind)};
+}
 
 ArrayRef<Rule> elementwiseRules() {
   static const Rule rules[] = {

@@ -68,7 +68,8 @@ static void importInstanceNorm(Node &node) {
   Value x = node.input(0);
   if (node.rank(x) < 3)
     return node.invalid("needs rank 3 or more (found " + Twine(node.rank(x)) + ")");
-  Value normal = node.make<LayerNormOp>(x, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
+  Value normal =
+      node.make<LayerNormOp>(x, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
   normal = node.mul(normal, perChannel(node, node.input(1), x));
   node.result(node.add(normal, perChannel(node, node.input(2), x)));
 }
@@ -82,7 +83,8 @@ static void importGroupNorm(Node &node) {
   if (!hasFloatStash(node))
     return;
   Value grouped = node.reshape(x, {0, groups, -1});
-  Value normal = node.make<LayerNormOp>(grouped, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
+  Value normal =
+      node.make<LayerNormOp>(grouped, Value(), Value(), node.builder().getI64IntegerAttr(2), epsilonAttr(node, 1e-5f));
   bool perGroup = node.opset < 21;
   if (perGroup)
     normal = node.add(node.mul(normal, node.unsqueeze(scale, {1})), node.unsqueeze(bias, {1}));
@@ -109,12 +111,9 @@ static void importBatchNorm(Node &node) {
 
 ArrayRef<Rule> normRules() {
   static const Rule rules[] = {
-      {"", "LayerNormalization", 1, importLayerNorm},
-      {"", "SimplifiedLayerNormalization", 1, importRmsNorm},
-      {"", "RMSNormalization", 23, importRmsNorm},
-      {"", "InstanceNormalization", 6, importInstanceNorm},
-      {"", "GroupNormalization", 18, importGroupNorm},
-      {"", "BatchNormalization", 7, importBatchNorm},
+      {"", "LayerNormalization", 1, importLayerNorm},  {"", "SimplifiedLayerNormalization", 1, importRmsNorm},
+      {"", "RMSNormalization", 23, importRmsNorm},     {"", "InstanceNormalization", 6, importInstanceNorm},
+      {"", "GroupNormalization", 18, importGroupNorm}, {"", "BatchNormalization", 7, importBatchNorm},
   };
   return rules;
 }

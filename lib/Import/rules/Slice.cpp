@@ -152,8 +152,9 @@ static void importPad(Node &node) {
 
 ArrayRef<Rule> sliceRules() {
   static const Rule rules[] = {
-      {"", "Concat", 4, importConcat}, {"", "Slice", 1, importSliceAttributes}, {"", "Slice", 10, importSlice},
-      {"", "Split", 2, importSplit},   {"", "Pad", 2, importPad},
+      {"", "Concat", 4, importConcat}, {"", "Slice", 1, importSliceAttributes},
+      {"", "Slice", 10, importSlice},  {"", "Split", 2, importSplit},
+      {"", "Pad", 2, importPad},
   };
   return rules;
 }
