@@ -25,7 +25,7 @@ struct Level {
 
 const std::vector<Level> &levels() {
   static const std::vector<Level> table = {
-      {"avx512", {"avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi2", "f16c", "fma"}, 64, 32, 12, 2},
+      {"avx512", {"avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi2", "f16c", "fma"}, 64, 32, 14, 2},
       {"avx2", {"avx2", "bmi2", "f16c", "fma"}, 32, 16, 6, 2},
       {"sse4", {"sse4.2"}, 16, 16, 4, 2},
   };

@@ -17,14 +17,29 @@ using namespace mlir;
 using namespace gaudi;
 using namespace gaudi::cpu;
 
-static llvm::cl::opt<std::string> targetCpu("target-cpu", llvm::cl::init("native"));
-static llvm::cl::opt<double> secondsPerCase("seconds", llvm::cl::init(0.3), llvm::cl::desc("CPU time per case"));
-static llvm::cl::opt<std::string> only("only", llvm::cl::desc("cases whose name contains this"));
-static llvm::cl::opt<std::string> tiles("tile", llvm::cl::desc("RxV instead of the table's register tile"));
-static llvm::cl::opt<bool> dumpLlvm("print-llvm", llvm::cl::desc("optimised IR on stderr"));
-static llvm::cl::opt<unsigned> workers("workers", llvm::cl::init(2), llvm::cl::desc("workers the grids are sized for"));
-
 namespace {
+
+/// Copied from the command line at the start: the in-process linker resets all llvm::cl options.
+struct Options {
+  std::string targetCpu, only, tile;
+  double seconds;
+  bool printLlvm;
+  unsigned workers;
+  std::vector<std::string> products;
+};
+
+Options parseOptions(int argc, char **argv) {
+  using namespace llvm::cl;
+  static opt<std::string> targetCpu("target-cpu", init("native"));
+  static opt<double> seconds("seconds", init(0.3), desc("CPU time per case"));
+  static opt<std::string> only("only", desc("cases whose name contains this"));
+  static opt<std::string> tile("tile", desc("RxV instead of the table's register tile"));
+  static opt<bool> printLlvm("print-llvm", desc("optimised IR on stderr"));
+  static list<std::string> products("matmul", CommaSeparated, desc("MxNxK: these products only"));
+  static opt<unsigned> workers("workers", init(2), desc("workers the grids are sized for"));
+  ParseCommandLineOptions(argc, argv);
+  return {targetCpu, only, tile, seconds, printLlvm, workers, {products.begin(), products.end()}};
+}
 
 double cpuSeconds() {
   timespec t;
@@ -72,7 +87,7 @@ struct Case {
 
 class Bench {
 public:
-  Bench(Isa isa) : isa(std::move(isa)) {
+  Bench(Isa isa, const Options &options) : isa(std::move(isa)), options(options) {
     DialectRegistry registry;
     registerCodegenDialects(registry);
     context.appendDialectRegistry(registry);
@@ -80,10 +95,10 @@ public:
   }
 
   void add(const std::string &name, double flops, ArrayRef<GroupModule::Operand> operands, GroupModule::Body body) {
-    if (name.find(only) == std::string::npos)
+    if (name.find(options.only) == std::string::npos)
       return;
     GroupModule module(context, "bench", operands, body);
-    Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, workers, dumpLlvm ? &llvm::errs() : nullptr);
+    Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, options.workers, options.printLlvm ? &llvm::errs() : nullptr);
     if (!kernel.ok()) {
       std::printf("%-44s %s\n", name.c_str(), kernel.status().message().c_str());
       return;
@@ -109,7 +124,7 @@ public:
     while (more) {
       more = false;
       for (auto &c : cases)
-        if (c->spent < secondsPerCase) {
+        if (c->spent < options.seconds) {
           c->run();
           more = true;
         }
@@ -143,6 +158,7 @@ private:
   }
 
   Isa isa;
+  const Options &options;
   std::mt19937 random{1};
   std::vector<std::unique_ptr<Case>> cases;
 };
@@ -205,19 +221,26 @@ void addAttention(Bench &bench, int64_t batch, int64_t heads, int64_t s, int64_t
 } // namespace
 
 int main(int argc, char **argv) {
-  llvm::cl::ParseCommandLineOptions(argc, argv);
-  Expected<Isa> isa = resolveIsa(targetCpu);
+  Options options = parseOptions(argc, argv);
+  Expected<Isa> isa = resolveIsa(options.targetCpu);
   if (!isa.ok()) {
     std::fprintf(stderr, "%s\n", isa.status().message().c_str());
     return 2;
   }
   Isa chosen = isa.take();
-  if (!tiles.empty())
-    std::sscanf(tiles.c_str(), "%ux%u", &chosen.matmulRows, &chosen.matmulVectors);
+  if (!options.tile.empty())
+    std::sscanf(options.tile.c_str(), "%ux%u", &chosen.matmulRows, &chosen.matmulVectors);
   double peak = __builtin_cpu_supports("avx512f") ? peakAvx512() : 0;
   std::printf("%s (%s), tile %ux%u, FMA peak %.1f GFLOP/s\n", chosen.cpu.c_str(), chosen.name.c_str(), chosen.matmulRows,
               chosen.matmulVectors, peak);
-  Bench bench(chosen);
+  Bench bench(chosen, options);
+  for (const std::string &text : options.products) {
+    long m, n, k;
+    if (std::sscanf(text.c_str(), "%ldx%ldx%ld", &m, &n, &k) == 3)
+      addMatMul(bench, m, k, n, Tail::bias);
+  }
+  if (!options.products.empty())
+    return bench.report(peak), 0;
   for (int64_t m : {128, 1024}) { // BERT-base at batch 1 and 8
     addMatMul(bench, m, 768, 768, Tail::bias);
     addMatMul(bench, m, 768, 768, Tail::residual);

@@ -114,23 +114,23 @@ Epilogue::Epilogue(GroupOp group, MatMulOp op, KernelBuilder &kernel, TileBuilde
 }
 
 void Epilogue::write(ArrayRef<Value> sums, Value row, int64_t rows, Value column, ArrayRef<Value> masks) {
-  int64_t vectors = masks.size();
-  auto rowOf = [&](Value r, llvm::function_ref<Value(int64_t)> sum) {
-    Value rowAt = t.mul(r, columns);
-    for (int64_t v = 0; v < vectors; ++v)
-      writeVector(sum(v), rowAt, t.add(column, v * t.lanes), masks[v]);
-  };
-  if (!tile) {
-    for (int64_t r = 0; r < rows; ++r)
-      rowOf(t.add(row, r), [&](int64_t v) { return sums[r * vectors + v]; });
-    return;
+  int64_t vectors = masks.size(), pitch = vectors * t.lanes;
+  if (tile) {
+    for (int64_t i = 0; i < rows * vectors; ++i)
+      t.storeVector(tile, t.index(i * t.lanes), sums[i]);
+    return writeRows(tile, t.index(0), pitch, row, t.add(row, rows), column, masks);
   }
-  for (int64_t i = 0; i < rows * vectors; ++i)
-    t.storeVector(tile, t.index(i * t.lanes), sums[i]);
-  forLoop(t.b, t.loc, t.index(0), t.index(rows), 1, [&](Value r) {
-    rowOf(t.add(row, r), [&](int64_t v) {
-      return t.loadVector(tile, t.add(t.mul(r, vectors * t.lanes), v * t.lanes));
-    });
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      writeVector(sums[r * vectors + v], t.mul(t.add(row, r), columns), t.add(column, v * t.lanes), masks[v]);
+}
+
+void Epilogue::writeRows(Value memory, Value at, int64_t pitch, Value begin, Value end, Value column,
+                         ArrayRef<Value> masks) {
+  forLoop(t.b, t.loc, begin, end, 1, [&](Value row) {
+    Value from = t.add(at, t.mul(t.sub(row, begin), pitch));
+    for (size_t v = 0; v < masks.size(); ++v)
+      writeVector(t.loadVector(memory, t.add(from, v * t.lanes)), t.mul(row, columns), t.add(column, v * t.lanes), masks[v]);
   });
 }
 

@@ -36,6 +36,10 @@ public:
   void write(llvm::ArrayRef<mlir::Value> sums, mlir::Value row, int64_t rows, mlir::Value column,
              llvm::ArrayRef<mlir::Value> masks);
 
+  /// The same for rows [begin, end) whose sums lie in `memory`, row `begin` at `at`, `pitch` floats apart.
+  void writeRows(mlir::Value memory, mlir::Value at, int64_t pitch, mlir::Value begin, mlir::Value end, mlir::Value column,
+                 llvm::ArrayRef<mlir::Value> masks);
+
 private:
   struct Place {
     mlir::Value sum, element, column, mask; ///< element = row * n + column

@@ -1,8 +1,15 @@
 //===- MatMul.cpp - products with constant, packed weights ----------------===//
 //
-// Weights lie in panels [N/NR][K][NR]; one task is (block of row tiles, group of panels). A group is one panel, but more
-// when there are few rows: one row has only NR/lanes independent chains of FMAs (8 are needed) and one stream of memory
-// (the prefetchers follow several: 1.3x on GEMV, knowledge/cpu.md 3).
+// Weights lie in panels [N/NR][K][NR]. Three orders of work, by what stays in L2 (240 GFLOP/s per core leave no time for
+// L3; figures: one Sapphire Rapids core, 2 MiB L2):
+//
+//   few rows    a task is up to 4 panels side by side in one tile: one row alone has only NR/lanes chains of FMAs (8 hide
+//               the latency) and one stream of memory (several: 1.3x on GEMV, knowledge/cpu.md 3)
+//   panel outer a task is (block of rows, panel): A's block stays in L2, each panel passes once. While one panel is in
+//               use the next is prefetched, spread over the tiles: 57 -> 88 % of peak at 128x3072x768
+//               Long K is cut in chunks with the sums in scratch: a whole next panel would push A's block out of L2
+//   rows outer  many rows: a task is (group of panels, block of rows): the group stays in L2 across tasks, A and C pass
+//               once, row by row, which caches and TLB like: 68 -> 91 % at 4096x1536x384
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Emit.h"
@@ -25,30 +32,50 @@ struct Problem {
   bool transposed, widen;    ///< lhs is [K][M]; rows of lhs are converted to f32 in scratch first
   int64_t m, n, k;
   int64_t vectors, panel, panels; ///< panel = NR = vectors * lanes
+  bool rowsOuter;
+  int64_t perTile;           ///< panels side by side in a tile
   int64_t perTask, groups;   ///< panels of a task, tasks of a row block
   RowTiles tiles;
-  int64_t blocks;
-  uint64_t epilogueBytes, widenedBytes;
+  int64_t blocks;            ///< of row tiles
+  int64_t chunk;             ///< of K; sums of a task's rows wait in scratch if it is less than K
+  bool unpack;               ///< 16-bit weights of a task are converted to f32 in scratch first, not in every tile
+  uint64_t epilogueBytes, widenedBytes, sumBytes, unpackedBytes;
 };
 
 bool isFloat(Type t) { return t.isF32() || t.isF16() || t.isBF16(); }
 
-/// Panels that one task takes at a time: as many as fit in the registers, up to four streams.
-int64_t panelsPerTask(const Problem &p, const Isa &isa, unsigned threads) {
+/// Panels side by side in a tile: as many as fit in the registers, up to four streams.
+int64_t panelsPerTile(const Problem &p, const Isa &isa, unsigned threads) {
   int64_t most = std::min<int64_t>({4, (isa.vectorRegisters - 2) / (p.vectors * (p.tiles.rows + 1)), p.panels});
-  // 8 chains hide the latency of two FMA units; then more streams only help while every worker has a task.
-  constexpr int64_t chains = 8;
+  constexpr int64_t chains = 8; // beyond those, more streams only help while every worker has a task
   while (most > 1 && p.tiles.rows * p.vectors * (most - 1) >= chains && llvm::divideCeil(p.panels, most) < threads)
     --most;
   return std::max<int64_t>(most, 1);
 }
 
-/// Blocks of rows: so that their slice of A stays in half of L2 while all panels pass by, and enough for the workers.
-int64_t rowBlocks(const Problem &p, const Isa &isa, unsigned threads) {
-  int64_t rowBytes = std::max<int64_t>(p.k, 1) * 4;
-  int64_t byCache = llvm::divideCeil(p.m * rowBytes, std::max<int64_t>(isa.l2Bytes / 2, 1));
-  int64_t blocks = std::max(byCache, chooseBlocks(p.tiles.count, p.groups, threads));
-  return std::clamp<int64_t>(blocks, 1, std::max<int64_t>(p.tiles.count, 1));
+void chooseOrder(Problem &p, const Isa &isa, unsigned threads) {
+  int64_t panelBytes = std::max<int64_t>(p.k * p.panel, 1) * 4, rowBytes = std::max<int64_t>(p.k, 1) * 4;
+  int64_t l2 = isa.l2Bytes, fit = l2 * 5 / 16 / panelBytes; // panels that stay in L2 beside A and C passing by
+  constexpr int64_t fewestPanels = 2, fewestTiles = 8;      // below these, re-reading A or B costs more than it saves
+  p.chunk = p.k;
+  p.rowsOuter = p.perTile == 1 && p.m * rowBytes > l2 / 2 && fit >= fewestPanels && p.panels > 1;
+  if (p.rowsOuter) {
+    p.groups = llvm::divideCeil(p.panels, fit);
+    p.perTask = llvm::divideCeil(p.panels, p.groups);
+    p.groups = llvm::divideCeil(p.panels, p.perTask);
+    p.blocks = std::min<int64_t>(4 * threads, p.tiles.count / fewestTiles);
+  } else {
+    p.perTask = p.perTile;
+    p.groups = llvm::divideCeil(p.panels, p.perTask);
+    int64_t residentA = l2 / 2;
+    if (p.tiles.count > 1 && panelBytes > l2 / 8) {
+      p.chunk = llvm::divideCeil(p.k, llvm::divideCeil(panelBytes, l2 / 16));
+      residentA = l2 * 3 / 4;
+    }
+    int64_t byCache = llvm::divideCeil(p.m * rowBytes, std::max<int64_t>(residentA, 1));
+    p.blocks = std::max(byCache, chooseBlocks(p.tiles.count, p.groups, threads));
+  }
+  p.blocks = std::clamp<int64_t>(p.blocks, 1, std::max<int64_t>(p.tiles.count, 1));
 }
 
 std::optional<Problem> problemOf(const EmitRequest &request) {
@@ -79,10 +106,14 @@ std::optional<Problem> problemOf(const EmitRequest &request) {
   p.panel = p.vectors * isa.lanesF32();
   p.panels = llvm::divideCeil(p.n, p.panel);
   p.tiles = RowTiles::cut(p.m, tileRows(isa, p.vectors));
-  p.perTask = panelsPerTask(p, isa, request.threads);
-  p.groups = llvm::divideCeil(p.panels, p.perTask);
-  p.blocks = rowBlocks(p, isa, request.threads);
-  p.epilogueBytes = Epilogue::scratchBytes(group, p.tiles.rows, p.vectors * p.perTask, isa.lanesF32());
+  p.perTile = panelsPerTile(p, isa, request.threads);
+  chooseOrder(p, isa, request.threads);
+  p.epilogueBytes = Epilogue::scratchBytes(group, p.tiles.rows, p.vectors * p.perTile, isa.lanesF32());
+  // Converting in the loop costs 4 operations beside 28 FMAs, once a tile; through scratch about 6, once a task.
+  p.unpack = !b.getElementType().isF32() && p.tiles.count / p.blocks >= 3;
+  p.unpackedBytes = p.unpack ? p.perTask * p.chunk * p.panel * 4 : 0;
+  int64_t mostRows = llvm::divideCeil(p.tiles.count, p.blocks) * p.tiles.rows;
+  p.sumBytes = p.chunk < p.k ? mostRows * p.panel * p.perTask * 4 : 0;
   p.widenedBytes = p.widen ? llvm::alignTo(p.tiles.rows * p.k * 4, 64) : 0;
   return p;
 }
@@ -98,7 +129,7 @@ std::optional<KernelPlan> match(const EmitRequest &request) {
   plan.grid = p->m ? p->blocks * p->groups : 0;
   // Neighbouring panels to one worker, because each prefetches the next; but four claims per worker for balance.
   plan.chunk = std::max<uint64_t>(plan.grid / (4 * std::max(request.threads, 1u)), 1);
-  plan.scratchBytes = p->epilogueBytes + p->widenedBytes;
+  plan.scratchBytes = p->epilogueBytes + p->widenedBytes + p->sumBytes + p->unpackedBytes;
   plan.inPlace = {Epilogue::inPlaceOperands(group, p->op)};
   return plan;
 }
@@ -107,78 +138,158 @@ class MatMulEmitter {
 public:
   MatMulEmitter(const EmitRequest &request, KernelBuilder &k)
       : k(k), p(*problemOf(request)), t(k.builder, request.isa),
-        epilogue(request.group, p.op, k, t, /*scratchAt=*/0, p.tiles.rows, p.vectors * p.perTask),
+        epilogue(request.group, p.op, k, t, /*scratchAt=*/0, p.tiles.rows, p.vectors * p.perTile),
         a(t.flat(k.inputs[p.lhs])), weights(t.flat(k.inputs[p.rhs])) {
     if (p.widen)
       widened = t.scratch(k.scratch, p.epilogueBytes, p.tiles.rows * p.k);
+    if (p.sumBytes)
+      sums = t.scratch(k.scratch, p.epilogueBytes + p.widenedBytes, p.sumBytes / 4);
+    if (p.unpack)
+      unpacked = t.scratch(k.scratch, p.epilogueBytes + p.widenedBytes + p.sumBytes, p.unpackedBytes / 4);
   }
 
   void run() {
     if (p.m == 0)
       return;
     forLoop(t.b, t.loc, k.lo, k.hi, 1, [&](Value task) {
-      Value block = t.div(task, p.groups), group = t.rem(task, p.groups);
+      // Consecutive tasks share what stays in L2.
+      Value block = p.rowsOuter ? t.rem(task, p.blocks) : t.div(task, p.groups);
+      Value group = p.rowsOuter ? t.div(task, p.blocks) : t.rem(task, p.groups);
+      // Tiles [block * count / blocks, (block + 1) * count / blocks): at most one tile more in one block than in another.
+      begin = t.div(t.mul(block, p.tiles.count), p.blocks);
+      end = t.div(t.mul(t.add(block, 1), p.tiles.count), p.blocks);
+      if (p.rowsOuter)
+        return tilesTimesPanels(t.mul(group, p.perTask));
+      if (p.sumBytes)
+        return tilesTimesChunks(group);
       Value next = t.min(t.add(task, 1), t.sub(k.hi, t.index(1)));
       nextPanel = t.mul(t.rem(next, p.groups), p.perTask * p.k * p.panel);
       int64_t rest = p.panels - (p.groups - 1) * p.perTask; // panels of the last group
       if (rest == p.perTask)
-        return oneTask(block, group, p.perTask);
+        return tilesTimesGroup(group, p.perTask);
       Value isLast = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, group, t.index(p.groups - 1));
       auto branch = scf::IfOp::create(t.b, t.loc, isLast, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(t.b);
       t.b.setInsertionPointToStart(branch.thenBlock());
-      oneTask(block, group, rest);
+      tilesTimesGroup(group, rest);
       t.b.setInsertionPointToStart(branch.elseBlock());
-      oneTask(block, group, p.perTask);
+      tilesTimesGroup(group, p.perTask);
     });
   }
 
 private:
-  void oneTask(Value block, Value group, int64_t count) {
-    Value column = t.mul(group, p.perTask * p.panel);
-    SmallVector<Value> masks(count * p.vectors);
-    if (p.n % p.panel) // a run-time mask for all panels instead of a second copy of the code for the last one
-      for (int64_t v = 0; v < count * p.vectors; ++v)
-        masks[v] = t.maskOf(t.max(t.sub(t.index(p.n - v * t.lanes), column), t.index(0)));
-    // Tiles [block * count / blocks, (block + 1) * count / blocks): at most one tile more in one block than in another.
-    Value begin = t.div(t.mul(block, p.tiles.count), p.blocks);
-    Value end = t.div(t.mul(t.add(block, 1), p.tiles.count), p.blocks);
-    forRowTiles(t, p.tiles, begin, end, [&](Value tile, Value row, int64_t rows) {
-      SmallVector<Value> sums = multiply(t.sub(tile, begin), row, rows, group, count);
-      epilogue.write(sums, row, rows, column, masks);
+  void tilesTimesPanels(Value firstPanel) {
+    Value lastPanel = t.min(t.add(firstPanel, p.perTask), t.index(p.panels));
+    Value groupBase = unpackWeights(t.mul(firstPanel, p.k * p.panel), t.mul(t.sub(lastPanel, firstPanel), p.k * p.panel));
+    forRowTiles(t, p.tiles, begin, end, [&](Value, Value row, int64_t rows) {
+      if (p.widen)
+        widenRows(t.mul(row, p.k), rows);
+      forLoop(t.b, t.loc, firstPanel, lastPanel, 1, [&](Value panel) {
+        // The next tile's rows follow this one's: each panel fetches its share of them into L2.
+        int64_t step = llvm::divideCeil(rows, p.perTask);
+        Value from = t.add(t.mul(t.add(row, rows), p.k), t.mul(t.sub(panel, firstPanel), step * p.k));
+        auto prefetch = [&](Value kk) { fetchToL2(a, t.add(from, t.mul(kk, step)), step); };
+        Value column = t.mul(panel, p.panel), base = t.add(groupBase, t.mul(t.sub(panel, firstPanel), p.k * p.panel));
+        SmallVector<Value> tile = multiply(row, rows, base, 1, prefetch);
+        epilogue.write(tile, row, rows, column, masksAt(column, 1));
+      });
     });
   }
 
-  SmallVector<Value> multiply(Value tile, Value row, int64_t rows, Value group, int64_t count) {
-    Value base = t.mul(group, p.perTask * p.k * p.panel);
-    Value source = a, rowBase = p.transposed ? row : t.mul(row, p.k);
-    if (p.widen) {
-      widenRows(rowBase, rows);
-      source = widened;
-      rowBase = t.index(0);
-    }
+  void tilesTimesGroup(Value group, int64_t count) {
+    Value column = t.mul(group, p.perTask * p.panel);
+    Value base = unpackWeights(t.mul(group, p.perTask * p.k * p.panel), t.index(count * p.k * p.panel));
+    SmallVector<Value> masks = masksAt(column, count);
+    int64_t tilesPerBlock = std::max<int64_t>(p.tiles.count / p.blocks, 1);
+    int64_t step = llvm::divideCeil(p.panel * p.perTask, tilesPerBlock);
+    forRowTiles(t, p.tiles, begin, end, [&](Value tile, Value row, int64_t rows) {
+      if (p.widen)
+        widenRows(t.mul(row, p.k), rows);
+      Value from = t.add(nextPanel, t.mul(t.sub(tile, begin), p.k * step));
+      auto prefetch = [&](Value kk) {
+        if (tilesPerBlock > 1) // a single tile reads its panel at the pace of the memory anyway
+          fetchToL2(weights, t.add(from, t.mul(kk, step)), step);
+      };
+      epilogue.write(multiply(row, rows, base, count, prefetch), row, rows, column, masks);
+    });
+  }
+
+  /// One panel (perTask is 1 with long K) in chunks of K.
+  void tilesTimesChunks(Value panel) {
+    Value firstRow = rowOf(begin), lastRow = rowOf(end), column = t.mul(panel, p.panel);
+    forLoop(t.b, t.loc, t.index(0), t.mul(t.sub(lastRow, firstRow), p.panel), t.lanes,
+            [&](Value i) { t.storeVector(sums, i, t.zeroVector()); });
+    int64_t step = llvm::divideCeil(p.panel, std::max<int64_t>(p.tiles.count / p.blocks, 1));
+    forLoop(t.b, t.loc, t.index(0), t.index(p.k), p.chunk, [&](Value k0) {
+      Value chunkAt = t.add(t.mul(panel, p.k * p.panel), t.mul(k0, p.panel));
+      Value depth = t.min(t.index(p.chunk), t.sub(t.index(p.k), k0));
+      Value base = unpackWeights(chunkAt, t.mul(depth, p.panel));
+      forRowTiles(t, p.tiles, begin, end, [&](Value tile, Value row, int64_t rows) {
+        // The next chunk lies behind this one, in the next panel too.
+        Value from = t.add(t.add(chunkAt, p.chunk * p.panel), t.mul(t.sub(tile, begin), p.chunk * step));
+        auto prefetch = [&](Value kk) { fetchToL2(weights, t.add(from, t.mul(kk, step)), step); };
+        Value at = t.mul(t.sub(row, firstRow), p.panel);
+        SmallVector<Value> acc;
+        for (int64_t i = 0; i < rows * p.vectors; ++i)
+          acc.push_back(t.loadVector(sums, t.add(at, i * t.lanes)));
+        if (p.widen)
+          widenRows(t.mul(row, p.k), rows);
+        acc = multiply(row, rows, base, 1, prefetch, k0, depth, acc);
+        for (int64_t i = 0; i < rows * p.vectors; ++i)
+          t.storeVector(sums, t.add(at, i * t.lanes), acc[i]);
+      });
+    });
+    epilogue.writeRows(sums, t.index(0), p.panel, firstRow, lastRow, column, masksAt(column, 1));
+  }
+
+  /// Converts `count` (a multiple of lanes) weights from element `at`; returns where multiply() finds them.
+  Value unpackWeights(Value at, Value count) {
+    if (!p.unpack)
+      return at;
+    forLoop(t.b, t.loc, t.index(0), count, t.lanes,
+            [&](Value i) { t.storeVector(unpacked, i, t.loadVector(weights, t.add(at, i))); });
+    return t.index(0);
+  }
+
+  /// First row of a tile, see RowTiles.
+  Value rowOf(Value tile) {
+    return t.add(t.mul(tile, p.tiles.rows - 1), t.min(tile, t.index(p.tiles.larger)));
+  }
+
+  /// Per vector of `count` panels; no masks unless N has a tail: then a run-time mask for all panels instead of a second
+  /// copy of the code for the last one.
+  SmallVector<Value> masksAt(Value column, int64_t count) {
+    SmallVector<Value> masks(count * p.vectors);
+    if (p.n % p.panel)
+      for (int64_t v = 0; v < count * p.vectors; ++v)
+        masks[v] = t.maskOf(t.max(t.sub(t.index(p.n - v * t.lanes), column), t.index(0)));
+    return masks;
+  }
+
+  /// Lines of elements [at, at + count).
+  void fetchToL2(Value memref, Value at, int64_t count) {
+    int64_t line = 64 * 8 / cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
+    for (int64_t i = 0; i < count; i += line)
+      memref::PrefetchOp::create(t.b, t.loc, memref, ValueRange{t.add(at, i)}, /*isWrite=*/false, /*localityHint=*/2,
+                                 /*isDataCache=*/true);
+  }
+
+  /// Rows [row, row + rows) of A, from column `k0`, times `count` panels from element `base` of the (unpacked) weights.
+  SmallVector<Value> multiply(Value row, int64_t rows, Value base, int64_t count, llvm::function_ref<void(Value)> prefetch,
+                              Value k0 = {}, Value depth = {}, ArrayRef<Value> init = {}) {
+    Value source = p.widen ? widened : a;
+    Value rowBase = p.widen ? t.index(0) : p.transposed ? row : t.mul(row, p.k);
+    if (k0)
+      rowBase = t.add(rowBase, p.transposed ? t.mul(k0, p.m) : k0);
     auto loadA = [&](Value kk, int64_t r) {
       Value at = p.transposed ? t.add(rowBase, t.mul(kk, p.m)) : t.add(rowBase, kk);
       return t.loadScalar(source, t.add(at, p.transposed ? r : r * p.k));
     };
     auto loadB = [&](Value kk, int64_t v) {
       Value at = t.add(base, t.mul(kk, p.panel));
-      return t.loadVector(weights, t.add(at, v / p.vectors * p.k * p.panel + v % p.vectors * t.lanes));
+      return t.loadVector(p.unpack ? unpacked : weights, t.add(at, v / p.vectors * p.k * p.panel + v % p.vectors * t.lanes));
     };
-    // The next panel comes into L2 meanwhile, spread evenly over the tiles of this one.
-    int64_t perBlock = std::max<int64_t>(p.tiles.count / p.blocks, 1);
-    int64_t step = llvm::divideCeil(p.panel * p.perTask, perBlock);
-    auto prefetch = [&](Value kk) {
-      Value at = t.add(t.add(nextPanel, t.mul(tile, p.k * step)), t.mul(kk, step));
-      int64_t line = 64 * 8 / cast<MemRefType>(weights.getType()).getElementTypeBitWidth();
-      for (int64_t i = 0; i < step; i += line)
-        memref::PrefetchOp::create(t.b, t.loc, weights, ValueRange{t.add(at, i)}, /*isWrite=*/false, /*localityHint=*/2,
-                                   /*isDataCache=*/true);
-    };
-    TileOperands operands{loadA, loadB};
-    if (perBlock > 1)
-      operands.prefetch = prefetch;
-    return multiplyTile(t, rows, p.vectors * count, t.index(p.k), operands);
+    return multiplyTile(t, rows, p.vectors * count, depth ? depth : t.index(p.k), {loadA, loadB, prefetch}, init);
   }
 
   void widenRows(Value from, int64_t rows) {
@@ -195,7 +306,8 @@ private:
   Problem p;
   TileBuilder t;
   Epilogue epilogue;
-  Value a, weights, widened, nextPanel;
+  Value a, weights, widened, sums, unpacked;
+  Value begin, end, nextPanel; ///< of the task: row tiles, element of the weights
 };
 
 void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) { MatMulEmitter(request, k).run(); }

@@ -11,7 +11,7 @@
 //   tanh         1.35
 //   erf          0.98
 //   sigmoid      2.2       also where exp(-x) overflows
-//   silu         2.9       where the result exceeds 1e-35; silu(-inf) = -0
+//   silu         3.2       where the result exceeds 1e-35; silu(-inf) = -0
 //   softplus     1.9
 //   sin, cos     1.5       full range (Payne-Hanek)
 //   pow          0.5       in f64; constant exponents 2 and 3 multiply (1 ulp)

@@ -168,7 +168,9 @@ void KernelTest::check(llvm::StringRef kind, std::vector<Input> inputs, GroupMod
   llvm::SmallVector<HostTensor> expected;
   ASSERT_TRUE(succeeded(graph::evaluateRegion(module.group().getBody(), values, expected, nullptr)));
   auto result = cast<RankedTensorType>(module.group().getResult(0).getType());
-  for (const Isa &isa : testedIsas()) {
+  for (Isa isa : testedIsas()) {
+    if (l2Bytes)
+      isa.l2Bytes = l2Bytes;
     Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, threads);
     ASSERT_TRUE(kernel.ok()) << isa.name << ": " << kernel.status().message();
     EXPECT_TRUE(kernel->symbol().starts_with((kind + "_").str())) << "taken by " << kernel->symbol().str();

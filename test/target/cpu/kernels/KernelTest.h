@@ -45,6 +45,7 @@ protected:
   mlir::MLIRContext context;
   std::mt19937 random{7};
   unsigned threads = 2;
+  uint64_t l2Bytes = 0; ///< instead of the machine's, if set
 };
 
 /// Builders of the ops that tests use.

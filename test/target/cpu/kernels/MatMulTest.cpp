@@ -63,6 +63,17 @@ TEST_F(MatMulTest, ManyWorkersCutRows) {
   product(128, 4, 32, f32());
 }
 
+TEST_F(MatMulTest, LargeEnoughForEveryOrder) {
+  // Small caches make small problems take the orders of large ones; the evaluator is too slow for real sizes.
+  l2Bytes = 32 << 10;
+  product(130, 40, 70, f32());  // rows outer
+  product(131, 33, 200, bf16());
+  l2Bytes = 16 << 10;
+  product(40, 300, 40, f32());  // K in chunks
+  product(61, 257, 35, f16());
+  product(61, 300, 70, f32(), false, /*transposeLhs=*/true);
+}
+
 TEST_F(MatMulTest, LeadingDimsJoinRows) {
   check("matmul", {{type({2, 3, 5, 7})}, {type({7, 19}), true}},
         [&](OpBuilder &b, Location loc, ValueRange a) { return matmul(b, loc, a[0], a[1]); });
