@@ -1,7 +1,7 @@
 //===- KernelBench.cpp - GFLOP/s of the matrix kernels --------------------===//
 //
-// cpu-kernel-bench [--target-cpu=native] [--seconds=0.3] [--only=TEXT]: thread CPU time, minimum of many runs; all shapes
-// are run in turn, again and again, so that a noisy neighbour hits all of them alike.
+// cpu-kernel-bench [--target-cpu=native] [--seconds=0.3] [--only=TEXT]: thread CPU time, minimum of many runs; all
+// shapes are run in turn, again and again, so that a noisy neighbour hits all of them alike.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/Codegen.h"
@@ -55,9 +55,9 @@ __attribute__((target("avx512f"))) double peakAvx512() {
     long n = rounds;
     double start = cpuSeconds();
 #define CHAIN(r) "vfmadd231ps %%zmm30, %%zmm31, %%zmm" #r "\n"
-    asm volatile("vpxorq %%zmm30, %%zmm30, %%zmm30\n vpxorq %%zmm31, %%zmm31, %%zmm31\n .p2align 5\n 1:\n" CHAIN(0) CHAIN(1)
-                     CHAIN(2) CHAIN(3) CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7) CHAIN(8) CHAIN(9) CHAIN(10) CHAIN(11) CHAIN(12)
-                         CHAIN(13) CHAIN(14) CHAIN(15) "dec %0\n jnz 1b\n"
+    asm volatile("vpxorq %%zmm30, %%zmm30, %%zmm30\n vpxorq %%zmm31, %%zmm31, %%zmm31\n .p2align 5\n 1:\n" CHAIN(0)
+                     CHAIN(1) CHAIN(2) CHAIN(3) CHAIN(4) CHAIN(5) CHAIN(6) CHAIN(7) CHAIN(8) CHAIN(9) CHAIN(10)
+                         CHAIN(11) CHAIN(12) CHAIN(13) CHAIN(14) CHAIN(15) "dec %0\n jnz 1b\n"
                  : "+r"(n)::"zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10",
                    "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm30", "zmm31", "cc");
 #undef CHAIN
@@ -75,7 +75,9 @@ struct Case {
   std::vector<char> scratch;
   double best = 1e9, spent = 0;
 
-  void *align(std::vector<char> &v) { return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(v.data()) + 63) & ~63ull); }
+  void *align(std::vector<char> &v) {
+    return reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(v.data()) + 63) & ~63ull);
+  }
   void run() {
     double start = cpuSeconds();
     (*kernel)(args.data(), 0, kernel->plan().grid, align(scratch));
@@ -98,7 +100,8 @@ public:
     if (name.find(options.only) == std::string::npos)
       return;
     GroupModule module(context, "bench", operands, body);
-    Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, options.workers, options.printLlvm ? &llvm::errs() : nullptr);
+    Expected<LoadedKernel> kernel =
+        LoadedKernel::build(module, isa, options.workers, options.printLlvm ? &llvm::errs() : nullptr);
     if (!kernel.ok()) {
       std::printf("%-44s %s\n", name.c_str(), kernel.status().message().c_str());
       return;
@@ -130,8 +133,8 @@ public:
         }
     }
     for (auto &c : cases)
-      std::printf("%-44s %10.1f us %8.1f GFLOP/s %5.1f %%  grid %llu scratch %llu KiB\n", c->name.c_str(), c->best * 1e6,
-                  c->flops / c->best / 1e9, peak ? 100 * c->flops / c->best / 1e9 / peak : 0.0,
+      std::printf("%-44s %10.1f us %8.1f GFLOP/s %5.1f %%  grid %llu scratch %llu KiB\n", c->name.c_str(),
+                  c->best * 1e6, c->flops / c->best / 1e9, peak ? 100 * c->flops / c->best / 1e9 / peak : 0.0,
                   static_cast<unsigned long long>(c->kernel->plan().grid),
                   static_cast<unsigned long long>(c->kernel->plan().scratchBytes >> 10));
   }
@@ -204,17 +207,19 @@ void addBatch(Bench &bench, int64_t batch, int64_t m, int64_t k, int64_t n, bool
             });
 }
 
-void addAttention(Bench &bench, int64_t batch, int64_t heads, int64_t s, int64_t skv, int64_t d, bool mask, bool narrow = false) {
-  std::string name = "attention " + std::to_string(batch) + "x" + std::to_string(heads) + "x" + std::to_string(s) + "x" +
-                     std::to_string(skv) + " d" + std::to_string(d) + (mask ? " mask" : "") + (narrow ? " bf16" : "");
+void addAttention(Bench &bench, int64_t batch, int64_t heads, int64_t s, int64_t skv, int64_t d, bool mask,
+                  bool narrow = false) {
+  std::string name = "attention " + std::to_string(batch) + "x" + std::to_string(heads) + "x" + std::to_string(s) +
+                     "x" + std::to_string(skv) + " d" + std::to_string(d) + (mask ? " mask" : "") +
+                     (narrow ? " bf16" : "");
   auto type = [&](ArrayRef<int64_t> sh) { return narrow ? bench.bf16(sh) : bench.f32(sh); };
   auto q = type({batch, s, heads, d}), k = type({batch, skv, heads, d});
   SmallVector<GroupModule::Operand> operands = {{q}, {k}, {k}};
   if (mask)
     operands.push_back({type({batch, 1, 1, skv})});
   bench.add(name, 4.0 * batch * heads * s * skv * d, operands, [&](OpBuilder &b, Location loc, ValueRange a) -> Value {
-    return graph::AttentionOp::create(b, loc, q, a[0], a[1], a[2], mask ? a[3] : Value(), llvm::APFloat(1.0 / std::sqrt(double(d))),
-                                      false, false, false, false);
+    return graph::AttentionOp::create(b, loc, q, a[0], a[1], a[2], mask ? a[3] : Value(),
+                                      llvm::APFloat(1.0 / std::sqrt(double(d))), false, false, false, false);
   });
 }
 
@@ -231,8 +236,8 @@ int main(int argc, char **argv) {
   if (!options.tile.empty())
     std::sscanf(options.tile.c_str(), "%ux%u", &chosen.matmulRows, &chosen.matmulVectors);
   double peak = __builtin_cpu_supports("avx512f") ? peakAvx512() : 0;
-  std::printf("%s (%s), tile %ux%u, FMA peak %.1f GFLOP/s\n", chosen.cpu.c_str(), chosen.name.c_str(), chosen.matmulRows,
-              chosen.matmulVectors, peak);
+  std::printf("%s (%s), tile %ux%u, FMA peak %.1f GFLOP/s\n", chosen.cpu.c_str(), chosen.name.c_str(),
+              chosen.matmulRows, chosen.matmulVectors, peak);
   Bench bench(chosen, options);
   for (const std::string &text : options.products) {
     long m, n, k;

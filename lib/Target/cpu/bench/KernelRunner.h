@@ -46,7 +46,9 @@ public:
   const KernelPlan &plan() const { return kernel.plan; }
   llvm::StringRef symbol() const { return kernel.symbol; }
   /// Runs tasks [lo, hi).
-  int32_t operator()(void *const *args, int64_t lo, int64_t hi, void *scratch) const { return fn(args, lo, hi, scratch); }
+  int32_t operator()(void *const *args, int64_t lo, int64_t hi, void *scratch) const {
+    return fn(args, lo, hi, scratch);
+  }
 
 private:
   struct Unload {

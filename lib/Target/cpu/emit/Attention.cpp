@@ -4,7 +4,8 @@
 //
 //   pack Q * scale -> [MQ][D]
 //   for each block of at most NK keys:                 (one block, no rescaling, when all keys fit)
-//     pack K^T -> [NK/NR][D][NR], V -> [NK][Dv]         (f32, contiguous: heads are strided by H * D in memory, and such
+//     pack K^T -> [NK/NR][D][NR], V -> [NK][Dv]         (f32, contiguous: heads are strided by H * D in memory, and
+//     such
 //                                                        strides collide in L1)
 //     S = Q K^T + mask                                  register tiles, the mask added before they are stored
 //     per row: m' = max(m, S), P = exp(S - m'), l = l exp(m - m') + sum P, O *= exp(m - m')
@@ -82,10 +83,12 @@ ScratchMap mapScratch(const Problem &p) {
   return m;
 }
 
-/// Block sizes: 512 keys and 128 queries measured best (cpu-algorithms.md 4: NK 512 beats 256 and 128); smaller when the
-/// scratch would not fit in half of L2, and fewer queries when there are workers without a task.
+/// Block sizes: 512 keys and 128 queries measured best (cpu-algorithms.md 4: NK 512 beats 256 and 128); smaller when
+/// the scratch would not fit in half of L2, and fewer queries when there are workers without a task.
 void chooseBlockSizes(Problem &p, const Isa &isa, unsigned threads) {
-  constexpr int64_t mostKeys = 512, mostQueries = 128;
+  // Each block of queries packs all of K and V again: 17 % of the time at 4096 x 4096 with 128 queries.
+  constexpr int64_t mostKeys = 512;
+  int64_t mostQueries = p.queries >= 1024 ? 256 : 128;
   auto set = [&](int64_t keys, int64_t queries) {
     p.blockKeys = std::min<int64_t>(llvm::alignTo(keys, p.panel), llvm::alignTo(std::max<int64_t>(p.keys, 1), p.panel));
     p.single = p.keys <= p.blockKeys;
@@ -121,7 +124,8 @@ std::optional<Problem> problemOf(const EmitRequest &request) {
   int h = op.getHeadsFirst() ? 1 : 2, s = op.getHeadsFirst() ? 2 : 1;
   Problem p{};
   p.op = op;
-  p.batch = q[0], p.heads = q[h], p.kvHeads = k[h], p.queries = q[s], p.keys = k[s], p.depth = q[3], p.valueDepth = v[3];
+  p.batch = q[0], p.heads = q[h], p.kvHeads = k[h], p.queries = q[s], p.keys = k[s], p.depth = q[3],
+  p.valueDepth = v[3];
   if (Value mask = op.getMask()) {
     p.boolMask = elementOf(mask).isInteger(1);
     p.floatMask = isFloat(elementOf(mask));
@@ -163,6 +167,7 @@ public:
       Value block = t.rem(task, p.blocks), pair = t.div(task, p.blocks);
       head = t.rem(pair, p.heads), batch = t.div(pair, p.heads);
       kvHead = t.div(head, p.heads / p.kvHeads);
+      nextTask = t.min(t.add(task, 1), t.sub(k.hi, t.index(1)));
       // The last block starts early enough to be whole: fewer than `blocks` rows are computed twice, to equal values.
       first = p.blocks == 1 ? t.index(0) : t.min(t.mul(block, p.blockQueries), t.index(p.queries - p.blockQueries));
       packQueries();
@@ -203,8 +208,8 @@ private:
       body(d, t.maskOf(count - d));
   }
 
-  /// The scale goes into Q once; with log2(e) too when nothing is added to the scores later. A mask of the most negative
-  /// float must not be multiplied: it would become -inf and turn a uniform row into NaN.
+  /// The scale goes into Q once; with log2(e) too when nothing is added to the scores later. A mask of the most
+  /// negative float must not be multiplied: it would become -inf and turn a uniform row into NaN.
   void packQueries() {
     double scale = p.op.getScale().convertToDouble() * (p.floatMask ? 1.0 : kLog2e);
     Value factor = t.splat(t.f32(scale));
@@ -222,9 +227,8 @@ private:
     forLoop(t.b, t.loc, t.index(0), t.index(p.blockQueries), 1, [&](Value r) {
       t.storeScalar(tops, r, hidden);
       t.storeScalar(sums, r, zero);
-      forVectors(p.valuePitch, [&](int64_t d, Value) {
-        t.storeVector(output, t.add(t.mul(r, p.valuePitch), d), t.zeroVector());
-      });
+      forVectors(p.valuePitch,
+                 [&](int64_t d, Value) { t.storeVector(output, t.add(t.mul(r, p.valuePitch), d), t.zeroVector()); });
     });
     forLoop(t.b, t.loc, t.index(0), keysEnd, p.blockKeys, [&](Value j0) { keyBlock(j0); });
     forLoop(t.b, t.loc, t.index(0), t.index(p.blockQueries), 1, [&](Value r) {
@@ -251,17 +255,38 @@ private:
       forRowTiles(t, tiles, t.index(0), t.index(tiles.count),
                   [&](Value, Value row, int64_t rows) { scoreTile(row, rows, column, j0, live); });
     });
-    forLoop(t.b, t.loc, t.index(0), t.index(p.blockQueries), 1, [&](Value row) { softmaxRow(row, panels); });
+    forLoop(t.b, t.loc, t.index(0), t.index(p.blockQueries), 1, [&](Value row) {
+      if (p.single && p.blocks == 1)
+        fetchNextHead(row);
+      softmaxRow(row, panels);
+    });
     addValues(count);
+  }
+
+  /// Brings row `row` of the next task's operands to L2: heads lie H * D apart, in runs too short for the hardware's
+  /// prefetchers (10 of 42 us a head at 12 x 128 x d64 went into waiting for L3).
+  void fetchNextHead(Value row) {
+    Value h = t.rem(nextTask, p.heads), b = t.div(nextTask, p.heads);
+    auto fetch = [&](Value memref, const Strides &s, Value headIndex, int64_t count) {
+      Value at = t.add(t.add(t.mul(b, s.batch), t.mul(headIndex, s.head)), t.mul(row, s.row));
+      int64_t line = 64 * 8 / cast<MemRefType>(memref.getType()).getElementTypeBitWidth();
+      for (int64_t i = 0; i < count; i += line)
+        memref::PrefetchOp::create(t.b, t.loc, memref, ValueRange{t.add(at, i)}, /*isWrite=*/false, /*localityHint=*/2,
+                                   /*isDataCache=*/true);
+    };
+    fetch(q, sq, h, p.depth);
+    fetch(key, sk, t.div(h, p.heads / p.kvHeads), p.depth);
+    fetch(value, sv, t.div(h, p.heads / p.kvHeads), p.valueDepth);
   }
 
   void packKeysAndValues(Value j0, Value count, Value panels) {
     forLoop(t.b, t.loc, t.index(0), panels, 1, [&](Value panel) {
       Value column = t.mul(panel, p.panel);
-      packTransposed(t, key, offset(sk, kvHead, t.add(j0, column)), sk.row, t.min(t.sub(count, column), t.index(p.panel)),
-                     keysT, t.mul(column, p.depth), p.panel, p.depth);
+      packTransposed(t, key, offset(sk, kvHead, t.add(j0, column)), sk.row,
+                     t.min(t.sub(count, column), t.index(p.panel)), keysT, t.mul(column, p.depth), p.panel, p.depth);
     });
-    packStraight(t, value, offset(sv, kvHead, j0), sv.row, t.index(p.valueDepth), values, t.index(0), p.valuePitch, count);
+    packStraight(t, value, offset(sv, kvHead, j0), sv.row, t.index(p.valueDepth), values, t.index(0), p.valuePitch,
+                 count);
   }
 
   /// S[row..][column..] = Q K^T (+ mask, -inf where hidden).
@@ -371,8 +396,9 @@ private:
 
   void softmaxRow(Value row, Value panels) {
     auto join = [&](Value x, Value y) { return larger(x, y); };
-    Value top = reduceScores(row, panels, t.splat(t.f32(-kInf)), [&](Value, Value x, Value acc) { return larger(x, acc); }, join);
-    top = vector::ReductionOp::create(t.b, t.loc, vector::CombiningKind::MAXNUMF, top);
+    Value top = reduceScores(
+        row, panels, t.splat(t.f32(-kInf)), [&](Value, Value x, Value acc) { return larger(x, acc); }, join);
+    top = reduceLanes(t, top, join);
     Value before;
     if (!p.single) {
       before = t.loadScalar(tops, row);
@@ -381,15 +407,16 @@ private:
     // Nothing visible yet: -inf - 0 gives zeros, -inf - -inf would give NaN that later blocks could not mend.
     Value none = arith::CmpFOp::create(t.b, t.loc, arith::CmpFPredicate::OEQ, top, t.f32(-kInf));
     Value base = arith::SelectOp::create(t.b, t.loc, none, t.f32(0), top), baseVector = t.splat(base);
+    auto add = [&](Value x, Value y) -> Value { return arith::AddFOp::create(t.b, t.loc, x, y); };
     Value total = reduceScores(
         row, panels, t.zeroVector(),
         [&](Value at, Value x, Value acc) -> Value {
           Value e = exponential(x, baseVector);
           t.storeVector(scores, at, e);
-          return arith::AddFOp::create(t.b, t.loc, acc, e);
+          return add(acc, e);
         },
-        [&](Value x, Value y) -> Value { return arith::AddFOp::create(t.b, t.loc, x, y); });
-    Value sum = vector::ReductionOp::create(t.b, t.loc, vector::CombiningKind::ADD, total);
+        add);
+    Value sum = reduceLanes(t, total, add);
     if (!p.single)
       sum = rescale(row, top, exponential(before, base), sum);
     t.storeScalar(sums, row, sum);
@@ -441,9 +468,7 @@ private:
     SmallVector<Value> acc = multiplyTile(
         t, rows, vectors, count,
         {[&](Value j, int64_t r) { return t.loadScalar(scores, t.add(t.add(rowBase, j), r * p.blockKeys)); },
-         [&](Value j, int64_t v) {
-           return t.loadVector(values, t.add(t.mul(j, p.valuePitch), d0 + v * t.lanes));
-         }},
+         [&](Value j, int64_t v) { return t.loadVector(values, t.add(t.mul(j, p.valuePitch), d0 + v * t.lanes)); }},
         init);
     for (int64_t r = 0; r < rows; ++r) {
       Value factor = p.single ? t.splat(inverseSum(t.add(row, r))) : Value();
@@ -464,9 +489,9 @@ private:
   KernelBuilder &k;
   Problem p;
   TileBuilder t;
-  Value q, key, value, mask, out;                              ///< memory
-  Value queries, keysT, values, scores, output, tops, sums;    ///< scratch
-  Value batch, head, kvHead, first, keysEnd;                   ///< of the task
+  Value q, key, value, mask, out;                           ///< memory
+  Value queries, keysT, values, scores, output, tops, sums; ///< scratch
+  Value batch, head, kvHead, first, keysEnd, nextTask;      ///< of the task
   Strides sq, sk, sv, so;
 };
 

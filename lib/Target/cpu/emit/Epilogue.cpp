@@ -1,8 +1,9 @@
 //===- Epilogue.cpp - pointwise ops behind a product ----------------------===//
 //
 // Cheap epilogues (bias, residual, relu, scale) act on the accumulators in registers. Those with a transcendental go
-// through a tile of scratch in a loop over rows: unrolled over 24 accumulators, LLVM would interleave 24 GELUs and spill,
-// and the code would be 20 times as large. The detour costs 48 loads and stores against 24 K fused multiply-adds.
+// through a tile of scratch in a loop over rows: unrolled over 24 accumulators, LLVM would interleave 24 GELUs and
+// spill, and the code would be 20 times as large. The detour costs 48 loads and stores against 24 K fused
+// multiply-adds.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Epilogue.h"
@@ -106,9 +107,10 @@ uint64_t Epilogue::scratchBytes(GroupOp group, int64_t rows, int64_t vectors, in
   return isCheap(group) ? 0 : llvm::alignTo(rows * vectors * lanes * 4, 64);
 }
 
-Epilogue::Epilogue(GroupOp group, MatMulOp op, KernelBuilder &kernel, TileBuilder &tiles, uint64_t scratchAt, int64_t rows,
-                   int64_t vectors)
-    : group(group), product(op.getResult()), kernel(kernel), t(tiles), columns(typeOf(group.getResult(0)).getShape().back()) {
+Epilogue::Epilogue(GroupOp group, MatMulOp op, KernelBuilder &kernel, TileBuilder &tiles, uint64_t scratchAt,
+                   int64_t rows, int64_t vectors)
+    : group(group), product(op.getResult()), kernel(kernel), t(tiles),
+      columns(typeOf(group.getResult(0)).getShape().back()) {
   if (scratchBytes(group, rows, vectors, t.lanes))
     tile = t.scratch(kernel.scratch, scratchAt, rows * vectors * t.lanes);
 }
@@ -130,7 +132,8 @@ void Epilogue::writeRows(Value memory, Value at, int64_t pitch, Value begin, Val
   forLoop(t.b, t.loc, begin, end, 1, [&](Value row) {
     Value from = t.add(at, t.mul(t.sub(row, begin), pitch));
     for (size_t v = 0; v < masks.size(); ++v)
-      writeVector(t.loadVector(memory, t.add(from, v * t.lanes)), t.mul(row, columns), t.add(column, v * t.lanes), masks[v]);
+      writeVector(t.loadVector(memory, t.add(from, v * t.lanes)), t.mul(row, columns), t.add(column, v * t.lanes),
+                  masks[v]);
   });
 }
 

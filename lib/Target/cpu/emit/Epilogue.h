@@ -31,14 +31,14 @@ public:
   Epilogue(graph::GroupOp group, graph::MatMulOp op, KernelBuilder &kernel, TileBuilder &tiles, uint64_t scratchAt,
            int64_t rows, int64_t vectors);
 
-  /// `sums` are rows x vectors accumulators at (row, column); rows count over all leading dims. `masks`: per vector, null
-  /// for whole ones.
+  /// `sums` are rows x vectors accumulators at (row, column); rows count over all leading dims. `masks`: per vector,
+  /// null for whole ones.
   void write(llvm::ArrayRef<mlir::Value> sums, mlir::Value row, int64_t rows, mlir::Value column,
              llvm::ArrayRef<mlir::Value> masks);
 
   /// The same for rows [begin, end) whose sums lie in `memory`, row `begin` at `at`, `pitch` floats apart.
-  void writeRows(mlir::Value memory, mlir::Value at, int64_t pitch, mlir::Value begin, mlir::Value end, mlir::Value column,
-                 llvm::ArrayRef<mlir::Value> masks);
+  void writeRows(mlir::Value memory, mlir::Value at, int64_t pitch, mlir::Value begin, mlir::Value end,
+                 mlir::Value column, llvm::ArrayRef<mlir::Value> masks);
 
 private:
   struct Place {

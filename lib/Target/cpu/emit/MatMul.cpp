@@ -1,9 +1,10 @@
 //===- MatMul.cpp - products with constant, packed weights ----------------===//
 //
-// Weights lie in panels [N/NR][K][NR]. Three orders of work, by what stays in L2 (240 GFLOP/s per core leave no time for
-// L3; figures: one Sapphire Rapids core, 2 MiB L2):
+// Weights lie in panels [N/NR][K][NR]. Three orders of work, by what stays in L2 (240 GFLOP/s per core leave no time
+// for L3; figures: one Sapphire Rapids core, 2 MiB L2):
 //
-//   few rows    a task is up to 4 panels side by side in one tile: one row alone has only NR/lanes chains of FMAs (8 hide
+//   few rows    a task is up to 4 panels side by side in one tile: one row alone has only NR/lanes chains of FMAs (8
+//   hide
 //               the latency) and one stream of memory (several: 1.3x on GEMV, knowledge/cpu.md 3)
 //   panel outer a task is (block of rows, panel): A's block stays in L2, each panel passes once. While one panel is in
 //               use the next is prefetched, spread over the tiles: 57 -> 88 % of peak at 128x3072x768
@@ -28,17 +29,17 @@ namespace {
 
 struct Problem {
   MatMulOp op;
-  unsigned lhs, rhs;         ///< operand numbers
-  bool transposed, widen;    ///< lhs is [K][M]; rows of lhs are converted to f32 in scratch first
+  unsigned lhs, rhs;      ///< operand numbers
+  bool transposed, widen; ///< lhs is [K][M]; rows of lhs are converted to f32 in scratch first
   int64_t m, n, k;
   int64_t vectors, panel, panels; ///< panel = NR = vectors * lanes
   bool rowsOuter;
-  int64_t perTile;           ///< panels side by side in a tile
-  int64_t perTask, groups;   ///< panels of a task, tasks of a row block
+  int64_t perTile;         ///< panels side by side in a tile
+  int64_t perTask, groups; ///< panels of a task, tasks of a row block
   RowTiles tiles;
-  int64_t blocks;            ///< of row tiles
-  int64_t chunk;             ///< of K; sums of a task's rows wait in scratch if it is less than K
-  bool unpack;               ///< 16-bit weights of a task are converted to f32 in scratch first, not in every tile
+  int64_t blocks; ///< of row tiles
+  int64_t chunk;  ///< of K; sums of a task's rows wait in scratch if it is less than K
+  bool unpack;    ///< 16-bit weights of a task are converted to f32 in scratch first, not in every tile
   uint64_t epilogueBytes, widenedBytes, sumBytes, unpackedBytes;
 };
 
@@ -155,7 +156,8 @@ public:
       // Consecutive tasks share what stays in L2.
       Value block = p.rowsOuter ? t.rem(task, p.blocks) : t.div(task, p.groups);
       Value group = p.rowsOuter ? t.div(task, p.blocks) : t.rem(task, p.groups);
-      // Tiles [block * count / blocks, (block + 1) * count / blocks): at most one tile more in one block than in another.
+      // Tiles [block * count / blocks, (block + 1) * count / blocks): at most one tile more in one block than in
+      // another.
       begin = t.div(t.mul(block, p.tiles.count), p.blocks);
       end = t.div(t.mul(t.add(block, 1), p.tiles.count), p.blocks);
       if (p.rowsOuter)
@@ -180,7 +182,8 @@ public:
 private:
   void tilesTimesPanels(Value firstPanel) {
     Value lastPanel = t.min(t.add(firstPanel, p.perTask), t.index(p.panels));
-    Value groupBase = unpackWeights(t.mul(firstPanel, p.k * p.panel), t.mul(t.sub(lastPanel, firstPanel), p.k * p.panel));
+    Value groupBase =
+        unpackWeights(t.mul(firstPanel, p.k * p.panel), t.mul(t.sub(lastPanel, firstPanel), p.k * p.panel));
     forRowTiles(t, p.tiles, begin, end, [&](Value, Value row, int64_t rows) {
       if (p.widen)
         widenRows(t.mul(row, p.k), rows);
@@ -252,12 +255,10 @@ private:
   }
 
   /// First row of a tile, see RowTiles.
-  Value rowOf(Value tile) {
-    return t.add(t.mul(tile, p.tiles.rows - 1), t.min(tile, t.index(p.tiles.larger)));
-  }
+  Value rowOf(Value tile) { return t.add(t.mul(tile, p.tiles.rows - 1), t.min(tile, t.index(p.tiles.larger))); }
 
-  /// Per vector of `count` panels; no masks unless N has a tail: then a run-time mask for all panels instead of a second
-  /// copy of the code for the last one.
+  /// Per vector of `count` panels; no masks unless N has a tail: then a run-time mask for all panels instead of a
+  /// second copy of the code for the last one.
   SmallVector<Value> masksAt(Value column, int64_t count) {
     SmallVector<Value> masks(count * p.vectors);
     if (p.n % p.panel)
@@ -275,8 +276,9 @@ private:
   }
 
   /// Rows [row, row + rows) of A, from column `k0`, times `count` panels from element `base` of the (unpacked) weights.
-  SmallVector<Value> multiply(Value row, int64_t rows, Value base, int64_t count, llvm::function_ref<void(Value)> prefetch,
-                              Value k0 = {}, Value depth = {}, ArrayRef<Value> init = {}) {
+  SmallVector<Value> multiply(Value row, int64_t rows, Value base, int64_t count,
+                              llvm::function_ref<void(Value)> prefetch, Value k0 = {}, Value depth = {},
+                              ArrayRef<Value> init = {}) {
     Value source = p.widen ? widened : a;
     Value rowBase = p.widen ? t.index(0) : p.transposed ? row : t.mul(row, p.k);
     if (k0)
@@ -287,7 +289,8 @@ private:
     };
     auto loadB = [&](Value kk, int64_t v) {
       Value at = t.add(base, t.mul(kk, p.panel));
-      return t.loadVector(p.unpack ? unpacked : weights, t.add(at, v / p.vectors * p.k * p.panel + v % p.vectors * t.lanes));
+      return t.loadVector(p.unpack ? unpacked : weights,
+                          t.add(at, v / p.vectors * p.k * p.panel + v % p.vectors * t.lanes));
     };
     return multiplyTile(t, rows, p.vectors * count, depth ? depth : t.index(p.k), {loadA, loadB, prefetch}, init);
   }

@@ -47,7 +47,9 @@ Value TileBuilder::mul(Value x, int64_t y) {
   return y == 1 ? x : Value(arith::MulIOp::create(b, loc, x, index(y)));
 }
 Value TileBuilder::div(Value x, int64_t y) { return y == 1 ? x : Value(arith::DivUIOp::create(b, loc, x, index(y))); }
-Value TileBuilder::rem(Value x, int64_t y) { return y == 1 ? index(0) : Value(arith::RemUIOp::create(b, loc, x, index(y))); }
+Value TileBuilder::rem(Value x, int64_t y) {
+  return y == 1 ? index(0) : Value(arith::RemUIOp::create(b, loc, x, index(y)));
+}
 Value TileBuilder::min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
 Value TileBuilder::max(Value x, Value y) { return arith::MaxSIOp::create(b, loc, x, y); }
 Value TileBuilder::f32(float v) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(v)); }
@@ -57,8 +59,8 @@ Value TileBuilder::flat(Value memref) {
   Type element = type.getElementType();
   auto target = MemRefType::get({type.getNumElements()}, element);
   if (type != target)
-    memref = memref::ReinterpretCastOp::create(b, loc, target, memref, /*offset=*/0, ArrayRef<int64_t>{type.getNumElements()},
-                                               ArrayRef<int64_t>{1});
+    memref = memref::ReinterpretCastOp::create(b, loc, target, memref, /*offset=*/0,
+                                               ArrayRef<int64_t>{type.getNumElements()}, ArrayRef<int64_t>{1});
   if (!element.isF16() && !element.isBF16())
     return memref;
   // Both are a pointer and sizes to LLVM, so the cast vanishes in reconcile-unrealized-casts.
@@ -135,9 +137,10 @@ Value TileBuilder::zeroVector() { return arith::ConstantOp::create(b, loc, b.get
 
 SmallVector<Value> cpu::multiplyTile(TileBuilder &t, int64_t rows, int64_t vectors, Value depth,
                                      const TileOperands &operands, ArrayRef<Value> init) {
-  // Separate vector<lanes> accumulators as iter_args: a vector<rows x lanes> would be taken apart by canonicalisation into
-  // element chains that LLVM does not put together again (97 -> 2.7 GFLOP/s, knowledge/cpu.md 1.2).
-  SmallVector<Value> start = init.empty() ? SmallVector<Value>(rows * vectors, t.zeroVector()) : SmallVector<Value>(init);
+  // Separate vector<lanes> accumulators as iter_args: a vector<rows x lanes> would be taken apart by canonicalisation
+  // into element chains that LLVM does not put together again (97 -> 2.7 GFLOP/s, knowledge/cpu.md 1.2).
+  SmallVector<Value> start =
+      init.empty() ? SmallVector<Value>(rows * vectors, t.zeroVector()) : SmallVector<Value>(init);
   auto loop = scf::ForOp::create(t.b, t.loc, t.index(0), depth, t.index(1), start);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
@@ -199,6 +202,19 @@ int64_t cpu::tileVectors(const Isa &isa, int64_t n) {
     if (columns(v) * 6 <= columns(best) * 5)
       best = v;
   return best;
+}
+
+Value cpu::reduceLanes(TileBuilder &t, Value vector, llvm::function_ref<Value(Value, Value)> join) {
+  for (int64_t n = cast<VectorType>(vector.getType()).getDimSize(0); n > 1; n /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < n / 2; ++i) {
+      low.push_back(i);
+      high.push_back(i + n / 2);
+    }
+    vector = join(vector::ShuffleOp::create(t.b, t.loc, vector, vector, low),
+                  vector::ShuffleOp::create(t.b, t.loc, vector, vector, high));
+  }
+  return vector::ExtractOp::create(t.b, t.loc, vector, 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -63,14 +63,14 @@ struct TileOperands {
   llvm::function_ref<void(mlir::Value k)> prefetch = nullptr;       ///< called once a step
 };
 
-/// acc[r][v] = init + sum over k in [0, depth) of a(k, r) * b(k, v): `rows * vectors` accumulators, row-major. Null `init`:
-/// zeros.
+/// acc[r][v] = init + sum over k in [0, depth) of a(k, r) * b(k, v): `rows * vectors` accumulators, row-major. Null
+/// `init`: zeros.
 llvm::SmallVector<mlir::Value> multiplyTile(TileBuilder &t, int64_t rows, int64_t vectors, mlir::Value depth,
                                             const TileOperands &operands, llvm::ArrayRef<mlir::Value> init = {});
 
-/// Rows cut as evenly as possible: `count` tiles, the first `larger` of `rows` rows, the others of one row less. No tile
-/// overlaps another (so results may be in place) and none is much smaller than the rest: 128 rows with at most 12 are
-/// 7 x 12 + 4 x 11, where full tiles and a rest would be 10 x 12 + 8.
+/// Rows cut as evenly as possible: `count` tiles, the first `larger` of `rows` rows, the others of one row less. No
+/// tile overlaps another (so results may be in place) and none is much smaller than the rest: 128 rows with at most 12
+/// are 7 x 12 + 4 x 11, where full tiles and a rest would be 10 x 12 + 8.
 struct RowTiles {
   int64_t count = 0, rows = 0, larger = 0;
   static RowTiles cut(int64_t total, int64_t most);
@@ -80,20 +80,25 @@ struct RowTiles {
 void forRowTiles(TileBuilder &t, const RowTiles &tiles, mlir::Value begin, mlir::Value end,
                  llvm::function_ref<void(mlir::Value tile, mlir::Value row, int64_t rows)> body);
 
-/// Number of row blocks for `tasks` other tasks: enough for `threads` workers to finish together, few enough that a block
-/// keeps at least a tile.
+/// Number of row blocks for `tasks` other tasks: enough for `threads` workers to finish together, few enough that a
+/// block keeps at least a tile.
 int64_t chooseBlocks(int64_t tiles, int64_t tasks, unsigned threads);
 
-/// Most rows of a tile of `vectors` columns: accumulators, one column vector each and one row value fit in the registers.
+/// Most rows of a tile of `vectors` columns: accumulators, one column vector each and one row value fit in the
+/// registers.
 int64_t tileRows(const Isa &isa, int64_t vectors);
 /// Columns of a tile, in vectors, for a product of `n` columns: the table's, or a narrower one that wastes less.
 int64_t tileVectors(const Isa &isa, int64_t n);
 
+/// Joins all lanes of a vector pairwise, halves first (a vector.reduction of maxima becomes a serial chain of scalars).
+mlir::Value reduceLanes(TileBuilder &t, mlir::Value vector,
+                        llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
+
 /// Transposes a square of `lanes` vectors in registers.
 llvm::SmallVector<mlir::Value> transposeSquare(TileBuilder &t, llvm::SmallVector<mlir::Value> rows);
 
-/// Packs B^T: source[n * rowStride + k] for n < count, k < depth -> target[k * width + n], zero for n in [count, width).
-/// `count` is a run-time index in [0, width]; `depth` and `width` (a multiple of lanes) are static. f32 out.
+/// Packs B^T: source[n * rowStride + k] for n < count, k < depth -> target[k * width + n], zero for n in [count,
+/// width). `count` is a run-time index in [0, width]; `depth` and `width` (a multiple of lanes) are static. f32 out.
 void packTransposed(TileBuilder &t, mlir::Value source, mlir::Value sourceAt, int64_t rowStride, mlir::Value count,
                     mlir::Value target, mlir::Value targetAt, int64_t width, int64_t depth);
 /// Packs B: source[k * rowStride + n] -> target[k * width + n]; otherwise as packTransposed, `depth` at run time.

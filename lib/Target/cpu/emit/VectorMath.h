@@ -18,7 +18,7 @@
 //   rsqrt        1.5
 //   sqrt, reciprocal, floor, ceil, round, sign, relu, fmod, min, max: correctly rounded or exact
 //   gelu         -         1.1e-6 max(1, |x|) absolute, exactly 0 below -5.6
-//   gelu_tanh    -         6e-7 max(1, |x|) absolute
+//   gelu_tanh    -         2e-7 max(1, |x|) absolute
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,7 +1,8 @@
 //===- VectorMathExp.cpp - exp, log and what follows from them ------------===//
 //
 // Cores: Cody-Waite reduction and minimax polynomials for exp, log, erf in the form published by N. Juffa (NVIDIA
-// forums and Stack Overflow, 2-clause BSD), re-measured here. tanh and GELU: our fits (prototypes/cpu-algorithms/fit.py).
+// forums and Stack Overflow, 2-clause BSD), re-measured here. tanh and GELU: our fits
+// (prototypes/cpu-algorithms/fit.py).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/VectorMath.h"
@@ -106,14 +107,14 @@ Value emitErf(VecOps &o, Value x) {
   r = o.fma(r, tc, o.f(-1.28717512e-1f));
   r = o.fma(r, tc, o.neg(tc));
   Value large = o.copySign(o.sub(o.f(1.f), emitExp(o, r)), x);
-  Value p = o.poly(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f,
-                       1.28379166e-1f});
+  Value p =
+      o.poly(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f, 1.28379166e-1f});
   Value small = o.fma(p, x, x);
   return o.select(o.cmp(Pred::OGT, t, o.f(0.927734375f)), large, small);
 }
 
-/// x (1/2 + y P(y^2) / Q(y^2)), y = x clamped to +-5.6: one division instead of an erf with its exp; a pure polynomial of
-/// degree 14 is too inaccurate in fp32 (cpu-algorithms.md 4). Exactly 0 below -5.6, so gelu(-inf) = 0.
+/// x (1/2 + y P(y^2) / Q(y^2)), y = x clamped to +-5.6: one division instead of an erf with its exp; a pure polynomial
+/// of degree 14 is too inaccurate in fp32 (cpu-algorithms.md 4). Exactly 0 below -5.6, so gelu(-inf) = 0.
 Value emitGelu(VecOps &o, Value x) {
   constexpr float bound = 5.6f;
   Value y = o.clampAbove(o.clampBelow(x, -bound), bound), u = o.mul(y, y);

@@ -73,8 +73,7 @@ public:
     return r;
   }
 
-  template <typename Op, typename... Args>
-  Value make(Args &&...args) {
+  template <typename Op, typename... Args> Value make(Args &&...args) {
     return Op::create(b, loc, std::forward<Args>(args)...);
   }
 

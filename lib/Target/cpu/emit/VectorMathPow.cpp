@@ -16,7 +16,8 @@ namespace {
 /// The value of a constant splat or scalar, else nullopt.
 std::optional<float> constantFloat(Value v) {
   // Look through the broadcast of a scalar constant.
-  if (Operation *op = v.getDefiningOp(); op && op->getNumOperands() == 1 && op->getName().getStringRef() == "vector.broadcast")
+  if (Operation *op = v.getDefiningOp();
+      op && op->getNumOperands() == 1 && op->getName().getStringRef() == "vector.broadcast")
     v = op->getOperand(0);
   Attribute attr;
   if (!matchPattern(v, m_Constant(&attr)))

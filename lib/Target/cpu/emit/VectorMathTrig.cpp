@@ -93,8 +93,8 @@ Value emitSinCos(VecOps &o, Value x, bool cosine) {
     OpBuilder::InsertionGuard guard(o.b);
     o.b.setInsertionPointToStart(branch.thenBlock());
     Reduced large = reduceLarge(o, x);
-    scf::YieldOp::create(o.b, o.loc, ValueRange{o.select(huge, large.rest, fast.rest),
-                                                o.select(huge, large.quadrant, fast.quadrant)});
+    scf::YieldOp::create(
+        o.b, o.loc, ValueRange{o.select(huge, large.rest, fast.rest), o.select(huge, large.quadrant, fast.quadrant)});
     o.b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(o.b, o.loc, ValueRange{fast.rest, fast.quadrant});
   }
@@ -108,7 +108,7 @@ Value emitSinCos(VecOps &o, Value x, bool cosine) {
   Value odd = o.cmpi(arith::CmpIPredicate::ne, o.andi(q, o.i(1)), o.i(0));
   Value magnitude = o.select(odd, cosineValue, sine);
   Value result = o.fromBits(o.xori(o.bits(magnitude), o.shl(o.andi(q, o.i(2)), o.i(30))));
-  // Inf has no fraction: NaN. sin(-0) = -0 comes through the fma with r = -0? n = 0 and r = x, so s r + r keeps it.
+  // Inf has no fraction: NaN. A zero keeps its sign, because n = 0 leaves r = x.
   Value zero = o.sub(x, x);
   return o.select(o.cmp(Pred::UNO, zero, zero), zero, result);
 }

@@ -19,9 +19,8 @@ const std::vector<Isa> &test::testedIsas() {
     for (const char *name : {"native", "x86-64-v3", "x86-64-v2"}) {
       Expected<Isa> isa = resolveIsa(name);
       bool known = isa.ok() && llvm::none_of(list, [&](const Isa &other) { return other.name == isa->name; });
-      bool runs = known && llvm::all_of(isa->features, [&](const std::string &f) {
-        return llvm::is_contained(native->features, f);
-      });
+      bool runs = known && llvm::all_of(isa->features,
+                                        [&](const std::string &f) { return llvm::is_contained(native->features, f); });
       if (runs)
         list.push_back(*isa);
     }
@@ -71,11 +70,12 @@ void compare(const HostTensor &actual, const HostTensor &expected, Tolerance tol
   int failures = 0;
   for (int64_t i = 0; i < expected.elementCount(); ++i) {
     double a = actual.floats()[i], e = expected.floats()[i];
-    bool good = std::isnan(e) ? std::isnan(a)
+    bool good = std::isnan(e)   ? std::isnan(a)
                 : std::isinf(e) ? a == e
                                 : std::abs(a - e) <= tolerance.absolute + tolerance.relative * std::abs(e);
     if (!good && ++failures <= 3)
-      ADD_FAILURE() << where << ": element " << i << " of " << expected.elementCount() << " is " << a << ", expected " << e;
+      ADD_FAILURE() << where << ": element " << i << " of " << expected.elementCount() << " is " << a << ", expected "
+                    << e;
   }
 }
 
@@ -179,6 +179,7 @@ void KernelTest::check(llvm::StringRef kind, std::vector<Input> inputs, GroupMod
     compare(caller.run({{0, grid}}, -1, isa.name), expected[0], tolerance, isa.name + " whole");
     compare(caller.run(randomPieces(grid, random), -1, isa.name), expected[0], tolerance, isa.name + " pieces");
     for (unsigned operand : kernel->plan().inPlace[0])
-      compare(caller.run(randomPieces(grid, random), operand, isa.name), expected[0], tolerance, isa.name + " in place");
+      compare(caller.run(randomPieces(grid, random), operand, isa.name), expected[0], tolerance,
+              isa.name + " in place");
   }
 }

@@ -13,7 +13,8 @@ namespace {
 
 class MatMulTest : public KernelTest {
 protected:
-  static Value matmul(OpBuilder &b, Location loc, Value x, Value y, bool transposeLhs = false, bool transposeRhs = false) {
+  static Value matmul(OpBuilder &b, Location loc, Value x, Value y, bool transposeLhs = false,
+                      bool transposeRhs = false) {
     return graph::MatMulOp::create(b, loc, x, y, transposeLhs, transposeRhs);
   }
   /// Sums of `k` products of values in [-1, 1] carry a rounding error of about sqrt(k) ulp; 16-bit results round to
@@ -26,16 +27,29 @@ protected:
     SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << (transposeRhs ? " B^T" : ""));
     auto lhs = transposeLhs ? type({k, m}, element) : type({m, k}, element);
     auto rhs = transposeRhs ? type({n, k}, element) : type({k, n}, element);
-    check("matmul", {{lhs}, {rhs, true}},
-          [&](OpBuilder &b, Location loc, ValueRange a) { return matmul(b, loc, a[0], a[1], transposeLhs, transposeRhs); },
-          toleranceOf(k, element));
+    check(
+        "matmul", {{lhs}, {rhs, true}},
+        [&](OpBuilder &b, Location loc, ValueRange a) {
+          return matmul(b, loc, a[0], a[1], transposeLhs, transposeRhs);
+        },
+        toleranceOf(k, element));
   }
 };
 
 TEST_F(MatMulTest, Shapes) {
-  for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {1, 7, 5}, {2, 3, 33}, {3, 16, 64}, {5, 31, 97},
-                                                            {12, 8, 32}, {13, 5, 31}, {25, 17, 130}, {37, 64, 48},
-                                                            {128, 9, 40}, {1, 40, 257}, {4, 24, 129}, {17, 2, 2}})
+  for (auto [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
+                                                            {1, 7, 5},
+                                                            {2, 3, 33},
+                                                            {3, 16, 64},
+                                                            {5, 31, 97},
+                                                            {12, 8, 32},
+                                                            {13, 5, 31},
+                                                            {25, 17, 130},
+                                                            {37, 64, 48},
+                                                            {128, 9, 40},
+                                                            {1, 40, 257},
+                                                            {4, 24, 129},
+                                                            {17, 2, 2}})
     product(m, k, n, f32());
 }
 
@@ -66,10 +80,10 @@ TEST_F(MatMulTest, ManyWorkersCutRows) {
 TEST_F(MatMulTest, LargeEnoughForEveryOrder) {
   // Small caches make small problems take the orders of large ones; the evaluator is too slow for real sizes.
   l2Bytes = 32 << 10;
-  product(130, 40, 70, f32());  // rows outer
+  product(130, 40, 70, f32()); // rows outer
   product(131, 33, 200, bf16());
   l2Bytes = 16 << 10;
-  product(40, 300, 40, f32());  // K in chunks
+  product(40, 300, 40, f32()); // K in chunks
   product(61, 257, 35, f16());
   product(61, 300, 70, f32(), false, /*transposeLhs=*/true);
 }
@@ -122,13 +136,17 @@ TEST_F(MatMulTest, NonFiniteValuesStayInTheirRowsAndColumns) {
 
 TEST_F(MatMulTest, BatchShapes) {
   for (bool transposed : {false, true})
-    for (auto [batch, m, k, n] : std::vector<std::array<int64_t, 4>>{
-             {1, 1, 1, 1}, {3, 5, 7, 11}, {2, 13, 16, 32}, {4, 25, 33, 70}, {2, 1, 40, 64}, {1, 12, 0, 5}, {3, 0, 4, 5}}) {
+    for (auto [batch, m, k, n] : std::vector<std::array<int64_t, 4>>{{1, 1, 1, 1},
+                                                                     {3, 5, 7, 11},
+                                                                     {2, 13, 16, 32},
+                                                                     {4, 25, 33, 70},
+                                                                     {2, 1, 40, 64},
+                                                                     {1, 12, 0, 5},
+                                                                     {3, 0, 4, 5}}) {
       SCOPED_TRACE(testing::Message() << batch << "x" << m << "x" << n << "x" << k << (transposed ? " B^T" : ""));
       auto rhs = transposed ? type({batch, n, k}) : type({batch, k, n});
-      check("batch_matmul", {{type({batch, m, k})}, {rhs}}, [&](OpBuilder &b, Location loc, ValueRange a) {
-        return matmul(b, loc, a[0], a[1], false, transposed);
-      });
+      check("batch_matmul", {{type({batch, m, k})}, {rhs}},
+            [&](OpBuilder &b, Location loc, ValueRange a) { return matmul(b, loc, a[0], a[1], false, transposed); });
     }
 }
 
