@@ -29,6 +29,8 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -149,6 +151,36 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
+/// LLVM 22.1.8 miscompiles a masked store of one constant lane whose value was truncated: the X86 combine to a scalar store
+/// forgets the truncation and writes 4 bytes instead of 2 (found by the guard pages of test/target/cpu). Store that lane
+/// ourselves.
+void expandOneLaneStores(llvm::Module &module) {
+  llvm::SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &f : module)
+    for (llvm::Instruction &i : llvm::instructions(f))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i); call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+        stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(store->getArgOperand(0)->getType());
+    std::optional<unsigned> lane;
+    unsigned set = 0;
+    for (unsigned i = 0; mask && type && i < type->getNumElements(); ++i) {
+      llvm::Constant *bit = mask->getAggregateElement(i);
+      if (bit && bit->isNullValue())
+        continue;
+      lane = i;
+      set += bit && bit->isOneValue() ? 1 : 2; // unknown lanes: leave alone
+    }
+    if (set != 1)
+      continue;
+    llvm::IRBuilder<> b(store);
+    llvm::Value *at = b.CreateConstGEP1_64(type->getElementType(), store->getArgOperand(1), *lane);
+    b.CreateAlignedStore(b.CreateExtractElement(store->getArgOperand(0), *lane), at, llvm::Align(1));
+    store->eraseFromParent();
+  }
+}
+
 /// Collects the back end's complaints, above all frames larger than the limit.
 struct BackendDiagnostics : llvm::DiagnosticHandler {
   explicit BackendDiagnostics(std::string &text) : text(text) {}
@@ -217,6 +249,7 @@ Expected<std::vector<char>> cpu::compileKernel(ModuleOp module, const Isa &isa, 
   addWrapper(*ir, *ir->getFunction(implName), options);
   setFunctionAttributes(*ir, isa);
   optimize(*ir, *machine);
+  expandOneLaneStores(*ir);
   if (options.printLlvm)
     ir->print(*options.printLlvm, nullptr);
 

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -120,6 +121,33 @@ struct LegalizeFloats : PassWrapper<LegalizeFloats, OperationPass<ModuleOp>> {
       if (Value value = Legalizer(b, op, hasFma, hasF16c).rewrite(op)) {
         op->getResult(0).replaceAllUsesWith(value);
         op->erase();
+      }
+    });
+    storeAsIntegers(getOperation());
+  }
+
+  /// What is left of the types that the CPU does not know are moves. As integers they stay moves: type legalisation of
+  /// a masked load of bf16 calls __truncsfbf2.
+  void storeAsIntegers(ModuleOp module) {
+    Type i16 = IntegerType::get(&getContext(), 16);
+    auto isForeign = [this](Type type) { return type.isBF16() || (type.isF16() && !hasF16c); };
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([=](FloatType type) -> std::optional<Type> {
+      return isForeign(type) ? std::optional<Type>(i16) : std::nullopt;
+    });
+    replacer.addReplacement([=](DenseElementsAttr values) -> std::optional<Attribute> {
+      return isForeign(values.getElementType()) ? std::optional<Attribute>(values.bitcast(i16)) : std::nullopt;
+    });
+    replacer.addReplacement([=](FloatAttr value) -> std::optional<Attribute> {
+      if (!isForeign(value.getType()))
+        return std::nullopt;
+      return IntegerAttr::get(i16, value.getValue().bitcastToAPInt());
+    });
+    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+    module.walk([](arith::BitcastOp cast) {
+      if (cast.getIn().getType() == cast.getType()) {
+        cast.replaceAllUsesWith(cast.getIn());
+        cast.erase();
       }
     });
   }

@@ -7,6 +7,8 @@
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/Signals.h"
 
 #include <cmath>
 #include <cstring>
@@ -247,7 +249,10 @@ struct Runner {
 } // namespace
 
 std::string test::check(const Case &c, uint32_t seed) {
-  Parsed parsed = parse(moduleText(c));
+  [[maybe_unused]] static bool once = (llvm::EnablePrettyStackTrace(), llvm::sys::PrintStackTraceOnErrorSignal(""), true);
+  std::string text = moduleText(c);
+  llvm::PrettyStackTraceString onCrash(text.c_str()); // a kernel that reads past a buffer names its group
+  Parsed parsed = parse(text);
   if (!parsed.module)
     return "does not parse:\n" + moduleText(c);
   Expected<Isa> isa = resolveIsa(c.cpu);

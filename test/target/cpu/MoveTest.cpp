@@ -56,7 +56,7 @@ TEST(Transpose, EveryPermutationOfRank4) {
 
 TEST(Transpose, MatricesOfEveryWidthAndType) {
   for (const char *cpu : {"native", "x86-64-v3", "x86-64-v2"})
-    for (const char *element : {"i8", "f16", "f32", "i64", "i1"})
+    for (const char *element : {"i8", "f16", "bf16", "f32", "i64", "i1"})
       for (Dims dims : {Dims{64, 64}, {33, 70}, {1, 19}, {16, 16}, {7, 128}, {0, 4}, {129, 3}}) {
         Case c = transpose(dims, {1, 0}, element);
         c.cpu = cpu;

@@ -157,6 +157,8 @@ public:
     if (isa<CumSumOp>(op)) // its stores must be contiguous too
       piece.perLane |= nest.kept[0].dims.empty() || nest.kept[0].dims.back().stride != 1;
     piece.widestBytes = std::max(piece.widestBytes, isa<ArgReduceOp>(op) ? 8u : 1u);
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && accumulated(reduce.getKind()) != element0())
+      piece.widestBytes = 8;
     loops.emit(piece, Tasks(piece.space, nest.cost()), [&] { element(); });
     fused.finish();
   }
@@ -164,6 +166,9 @@ public:
 private:
   OpBuilder &b() { return fused.builder(); }
   Type element0() { return tensorOf(nest.operands[0]).getElementType(); }
+
+  /// The mean of integers divides a sum that has not wrapped.
+  Type accumulated(ReduceKind kind) { return kind == ReduceKind::mean && isa<IntegerType>(element0()) ? b().getI64Type() : element0(); }
 
   Value splat(Value scalar) { return fused.full({scalar, true, kInnermost}); }
   Value literal(TypedAttr attr) { return splat(arith::ConstantOp::create(b(), fused.loc, attr)); }
@@ -174,10 +179,13 @@ private:
     Affine where = fused.space.result;
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       ReduceKind kind = reduce.getKind();
-      SmallVector<Value> acc = loopNest(0, {literal(reduceIdentity(kind, element0()))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
-        return {emitReduceStep(b(), fused.loc, kind, a[0], operand(0), element0())};
+      Type type = accumulated(kind);
+      SmallVector<Value> acc = loopNest(0, {literal(reduceIdentity(kind, type))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
+        Value x = type == element0() ? operand(0) : emitElementCast(b(), fused.loc, operand(0), element0(), type);
+        return {emitReduceStep(b(), fused.loc, kind, a[0], x, type)};
       });
-      fused.store(0, where, emitReduceEnd(b(), fused.loc, kind, acc[0], nest.cost(), element0()));
+      Value end = emitReduceEnd(b(), fused.loc, kind, acc[0], nest.cost(), type);
+      fused.store(0, where, type == element0() ? end : emitElementCast(b(), fused.loc, end, type, element0()));
     } else if (isa<MatMulOp>(op)) {
       SmallVector<Value> acc = loopNest(0, {literal(reduceIdentity(ReduceKind::sum, element0()))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
         return {multiplyAdd(operand(0), operand(1), a[0])};
