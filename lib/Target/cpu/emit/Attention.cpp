@@ -264,7 +264,7 @@ private:
   }
 
   /// Brings row `row` of the next task's operands to L2: heads lie H * D apart, in runs too short for the hardware's
-  /// prefetchers (10 of 42 us a head at 12 x 128 x d64 went into waiting for L3).
+  /// prefetchers (8 x 12 heads x 128 x d64: 2.75 -> 2.60 ms).
   void fetchNextHead(Value row) {
     Value h = t.rem(nextTask, p.heads), b = t.div(nextTask, p.heads);
     auto fetch = [&](Value memref, const Strides &s, Value headIndex, int64_t count) {

@@ -1,9 +1,9 @@
 //===- Epilogue.cpp - pointwise ops behind a product ----------------------===//
 //
 // Cheap epilogues (bias, residual, relu, scale) act on the accumulators in registers. Those with a transcendental go
-// through a tile of scratch in a loop over rows: unrolled over 24 accumulators, LLVM would interleave 24 GELUs and
-// spill, and the code would be 20 times as large. The detour costs 48 loads and stores against 24 K fused
-// multiply-adds.
+// through a tile of scratch in a loop over rows: unrolled over the accumulators, 12 of them already spilled on AVX2
+// (knowledge/cpu.md 2; not measured again here), and the code would grow with their number. The detour costs two memory
+// operations per accumulator against K fused multiply-adds.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Epilogue.h"

@@ -1,7 +1,7 @@
 //===- VectorMathExp.cpp - exp, log and what follows from them ------------===//
 //
-// Cores: Cody-Waite reduction and minimax polynomials for exp, log, erf in the form published by N. Juffa (NVIDIA
-// forums and Stack Overflow, 2-clause BSD), re-measured here. tanh and GELU: our fits
+// Cores: Cody-Waite reduction and minimax polynomials for exp, log, erf (and sin, cos in VectorMathTrig.cpp) with the
+// coefficients of N. Juffa's public posts (NVIDIA forums, Stack Overflow), re-measured here. tanh and GELU: our own fits
 // (prototypes/cpu-algorithms/fit.py).
 //
 //===----------------------------------------------------------------------===//
