@@ -172,3 +172,25 @@ TEST(Store, ExplainNamesTheComponentThatDiffers) {
   EXPECT_NE(cache->explain(asked).find("differs in target, salt (not in the entry)"), std::string::npos);
   EXPECT_NE(cache->explain(stored).find("has the same components"), std::string::npos);
 }
+
+TEST(Store, ThreadsShareOneCache) {
+  TempDir dir;
+  auto cache = openFor(dir.path, nullptr, {.maxBytes = 400'000});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (uint32_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (uint32_t i = 0; i < 50; ++i) {
+        uint32_t n = (i * 7 + t) % 40;
+        cache->putBlob(keyOf(n), payloadOf(n, 4000));
+        std::optional<std::string> back = cache->getBlob(keyOf(n)); // may have been evicted
+        wrong += back && *back != payloadOf(n, 4000);
+        if (i % 10 == 0)
+          (void)put(*cache, n);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(cache->statistics().corrupt, 0);
+}

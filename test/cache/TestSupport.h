@@ -14,14 +14,15 @@ namespace gaudi::cache {
 
 /// A folder that is removed at the end.
 struct TempDir {
-  std::string path;
+  std::string top, path;
   explicit TempDir(const char *suffix = "") {
     std::string pattern = std::string("/tmp/gaudi-cache-test-XXXXXX");
-    path = std::string(::mkdtemp(pattern.data())) + suffix;
+    top = ::mkdtemp(pattern.data());
+    path = top + suffix;
   }
   ~TempDir() {
     std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
+    std::filesystem::remove_all(top, ignored);
   }
 };
 

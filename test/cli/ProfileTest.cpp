@@ -17,9 +17,9 @@ TEST(Profile, RowsAreAveragedAndSorted) {
   EXPECT_DOUBLE_EQ(rows[0].percent, 75);
   EXPECT_DOUBLE_EQ(rows[0].gflops, 2);
   EXPECT_DOUBLE_EQ(rows[1].gbytes, 0.1);
-  EXPECT_EQ(formatProfile(rows, 1), "       ms      %   GFLOP/s    GB/s  node (kernel)\n"
-                                    "    0.003   75.0       2.0     0.1  dense (matmul)\n"
-                                    "    0.001   25.0                    1 more; -v shows all\n");
+  EXPECT_EQ(formatProfile(rows, 1), "       us      %   GFLOP/s    GB/s  node (kernel)\n"
+                                    "      3.0   75.0       2.0     0.1  dense (matmul)\n"
+                                    "      1.0   25.0                    1 more; -v shows all\n");
 }
 
 TEST(Profile, Trace) {

@@ -39,18 +39,19 @@ static std::string line(const std::string &ms, const std::string &percent, const
 }
 
 std::string formatProfile(const std::vector<ProfileRow> &rows, size_t maxRows) {
-  std::string out = line("ms", "%", "GFLOP/s", "GB/s", "node (kernel)");
+  std::string out = line("us", "%", "GFLOP/s", "GB/s", "node (kernel)");
   double restMs = 0, restPercent = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const ProfileRow &r = rows[i];
     if (i < maxRows)
-      out += line(fixed(r.ms, 3), fixed(r.percent, 1), fixed(r.gflops, 1), fixed(r.gbytes, 1),
+      out += line(fixed(r.ms * 1e3, 1), fixed(r.percent, 1), fixed(r.gflops, 1), fixed(r.gbytes, 1),
                   cat(r.name, " (", r.kernel, ")"));
     else
       restMs += r.ms, restPercent += r.percent;
   }
   if (rows.size() > maxRows)
-    out += line(fixed(restMs, 3), fixed(restPercent, 1), "", "", cat(rows.size() - maxRows, " more; -v shows all"));
+    out +=
+        line(fixed(restMs * 1e3, 1), fixed(restPercent, 1), "", "", cat(rows.size() - maxRows, " more; -v shows all"));
   return out;
 }
 
