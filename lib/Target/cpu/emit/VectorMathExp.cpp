@@ -1,8 +1,8 @@
 //===- VectorMathExp.cpp - exp, log and what follows from them ------------===//
 //
-// Cores: Cody-Waite reduction and minimax polynomials for exp, log, erf (and sin, cos in VectorMathTrig.cpp) with the
-// coefficients of N. Juffa's public posts (NVIDIA forums, Stack Overflow), re-measured here. tanh and GELU: our own fits
-// (prototypes/cpu-algorithms/fit.py).
+// Textbook range reductions (Cody and Waite, Software Manual for the Elementary Functions) and our own minimax fits:
+// tools/dev/fit-polynomials prints every coefficient of exp, log, erf, sin and cos. tanh and GELU: fits of
+// prototypes/cpu-algorithms/fit.py.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/VectorMath.h"
@@ -19,7 +19,7 @@ using Pred = VecOps::Pred;
 /// Adding and subtracting 1.5 * 2^23 rounds to an integer (nearest even) for |x| < 2^22; the low mantissa bits of the
 /// sum then hold the integer, which saves a float -> int conversion.
 constexpr float kRoundMagic = 12582912.f;
-constexpr float kLog2e = 1.44269504f, kLn2 = 0.693147182f;
+constexpr float kLog2e = 1.44269504f;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 /// exp(x) for x clamped to [-104, 89] = 2^n * p(r). Scales in two steps so that n in [-150, 128] cannot leave the
@@ -29,9 +29,9 @@ Value emitExp(VecOps &o, Value x) {
   Value c = o.clampAbove(o.clampBelow(x, -104.f), 89.f);
   Value sum = o.fma(c, o.f(kLog2e), o.f(kRoundMagic));
   Value n = o.sub(sum, o.f(kRoundMagic));
-  Value r = o.fma(n, o.f(-6.93145752e-1f), c); // ln2, high part: n * it is exact
-  r = o.fma(n, o.f(-1.42860677e-6f), r);       // ln2, low part
-  Value p = o.poly(r, {1.37805939e-3f, 8.37312452e-3f, 4.16695364e-2f, 1.66664720e-1f, 4.99999851e-1f, 1.f, 1.f});
+  Value r = o.fma(n, o.f(-0.693147182f), c); // ln2, high part: exact, a multiple of 2^-24 below 1
+  r = o.fma(n, o.f(1.90465421e-09f), r);     // ln2, low part
+  Value p = o.poly(r, {0.00138189388f, 0.00836870354f, 0.0416682884f, 0.166665211f, 0.49999994f, 1.f, 1.f});
   Value ni = o.subi(o.bits(sum), o.bits(o.f(kRoundMagic)));
   Value half = o.sar(ni, o.i(1));
   Value bias = o.i(127), shift = o.i(23);
@@ -51,22 +51,22 @@ Value emitExp2NonPositive(OpBuilder &builder, Location loc, Value t) {
   return o.fromBits(o.addi(o.bits(p), o.shl(o.bits(sum), o.i(23))));
 }
 
-/// log(x) = log(m) + e ln2, m in [2/3, 4/3).
+/// log(x) = log(1 + f) + e ln2, 1 + f in [sqrt(1/2), sqrt(2)).
 Value emitLog(VecOps &o, Value x) {
   Value tiny = o.cmp(Pred::OLT, x, o.f(std::numeric_limits<float>::min()));
   Value scaled = o.select(tiny, o.mul(x, o.f(8388608.f)), x); // 2^23 brings denormals into range
-  Value e = o.andi(o.subi(o.bits(scaled), o.bits(o.f(0.666666667f))), o.i(0xff800000u));
+  Value e = o.andi(o.subi(o.bits(scaled), o.bits(o.f(0.707106769f))), o.i(0xff800000u));
   Value m = o.fromBits(o.subi(o.bits(scaled), e));
   Value exponent = o.fma(o.make<arith::SIToFPOp>(o.f32(), e), o.f(1.19209290e-7f), // 2^-23
                          o.select(tiny, o.f(-23.f), o.f(0.f)));
   Value f = o.sub(m, o.f(1.f)), s = o.mul(f, f);
-  Value r = o.poly(s, {-0.130310059f, -0.121484190f, -0.166846052f, -0.249996200f});
-  Value t = o.poly(s, {0.140869141f, 0.139814854f, 0.200120345f});
-  r = o.fma(t, f, r);
-  r = o.fma(r, f, o.f(0.333331972f));
-  r = o.fma(r, f, o.f(-0.5f));
-  r = o.fma(r, s, f);
-  r = o.fma(exponent, o.f(kLn2), r);
+  Value p = o.poly(f, {0.0675095618f, -0.116714492f, 0.11883568f, -0.124060318f, 0.142203271f, -0.166679963f, 0.20002073f,
+                       -0.250000089f, 0.333333135f});
+  // f - f^2/2 + f^3 p, smallest terms first; the high part of ln2 has 16 bits, so its product with e is exact.
+  Value r = o.mul(s, o.fma(f, p, o.f(-0.5f)));
+  r = o.fma(exponent, o.f(1.42860677e-06f), r);
+  r = o.add(r, f);
+  r = o.fma(exponent, o.f(0.693145752f), r);
   // +Inf, NaN, 0 and negative inputs never have a meaningful m.
   r = o.select(o.cmp(Pred::ULT, x, o.f(kInf)), r, x); // ULT keeps a NaN's r, mended by the next line
   Value special = o.select(o.cmp(Pred::OEQ, x, o.f(0.f)), o.f(-kInf), o.f(std::numeric_limits<float>::quiet_NaN()));
@@ -97,20 +97,15 @@ Value emitSigmoidTimes(VecOps &o, Value x, Value factor) {
 
 Value emitErf(VecOps &o, Value x) {
   Value t = o.abs(x), s = o.mul(x, x);
-  // t > 0.9277: 1 - exp(q(t)).
-  Value tc = o.clampAbove(t, 4.f), sc = o.mul(tc, tc); // erf(3.92) already rounds to 1
-  Value r = o.fma(o.f(-1.72853470e-5f), tc, o.f(3.83197126e-4f));
-  Value u = o.fma(o.f(-3.88396438e-3f), tc, o.f(2.42546219e-2f));
-  r = o.fma(r, sc, u);
-  r = o.fma(r, tc, o.f(-1.06777877e-1f));
-  r = o.fma(r, tc, o.f(-6.34846687e-1f));
-  r = o.fma(r, tc, o.f(-1.28717512e-1f));
-  r = o.fma(r, tc, o.neg(tc));
-  Value large = o.copySign(o.sub(o.f(1.f), emitExp(o, r)), x);
-  Value p =
-      o.poly(s, {-5.96761703e-4f, 4.99119423e-3f, -2.67681349e-2f, 1.12819925e-1f, -3.76125336e-1f, 1.28379166e-1f});
+  // |x| > 1: 1 - exp(log(erfc(t))); erf(3.92) already rounds to 1, the fit ends at 4.
+  Value tc = o.clampAbove(t, 4.f);
+  Value q = o.poly(tc, {2.10603289e-07f, -2.47356056e-05f, 0.000460259704f, -0.00427035475f, 0.0253484491f, -0.108606122f,
+                        -0.633065999f, -1.12964928f, 0.000202063573f});
+  Value large = o.copySign(o.sub(o.f(1.f), emitExp(o, q)), x);
+  Value p = o.poly(s, {7.80690316e-05f, -0.00079978531f, 0.0051871622f, -0.0268533472f, 0.112835787f, -0.37612626f,
+                       0.128379166f});
   Value small = o.fma(p, x, x);
-  return o.select(o.cmp(Pred::OGT, t, o.f(0.927734375f)), large, small);
+  return o.select(o.cmp(Pred::OGT, t, o.f(1.f)), large, small);
 }
 
 /// x (1/2 + y P(y^2) / Q(y^2)), y = x clamped to +-5.6: one division instead of an erf with its exp; a pure polynomial

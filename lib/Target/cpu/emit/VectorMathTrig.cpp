@@ -18,15 +18,16 @@ struct Reduced {
   Value rest, quadrant;
 };
 
-/// Cody-Waite in three parts: good while quadrant * high part is exact, |x| <= 71476 (N. Juffa).
-constexpr float kFastLimit = 71476.0625f;
+/// Cody-Waite in three 24-bit parts: the first FMA is exact (a multiple of 2^-24 below 1), the parts together give pi/2 to 2^-76,
+/// and up to here the quadrant has 16 bits.
+constexpr float kFastLimit = 65536.f;
 
 Reduced reduceFast(VecOps &o, Value x) {
   Value sum = o.fma(x, o.f(0.636619747f), o.f(12582912.f));
   Value n = o.sub(sum, o.f(12582912.f));
-  Value r = o.fma(n, o.f(-1.57079601e+00f), x);
-  r = o.fma(n, o.f(-3.13916473e-07f), r);
-  r = o.fma(n, o.f(-5.39030253e-15f), r);
+  Value r = o.fma(n, o.f(-1.57079637f), x);
+  r = o.fma(n, o.f(4.37113883e-08f), r);
+  r = o.fma(n, o.f(1.71512451e-15f), r);
   return {r, o.bits(sum)};
 }
 
@@ -102,9 +103,9 @@ Value emitSinCos(VecOps &o, Value x, bool cosine) {
   if (cosine)
     q = o.addi(q, o.i(1)); // cos(x) = sin(x + pi/2)
   Value s = o.mul(r, r);
-  Value sinPoly = o.poly(s, {2.86567956e-6f, -1.98559923e-4f, 8.33338592e-3f, -1.66666672e-1f});
+  Value sinPoly = o.poly(s, {2.83253962e-06f, -0.000198530659f, 0.0083333794f, -0.166666672f});
   Value sine = o.fma(sinPoly, o.mul(r, s), r);
-  Value cosineValue = o.poly(s, {2.44677067e-5f, -1.38877297e-3f, 4.16666567e-2f, -5.00000000e-1f, 1.f});
+  Value cosineValue = o.poly(s, {-2.88312464e-07f, 2.48215329e-05f, -0.00138889789f, 0.0416666679f, -0.5f, 1.f});
   Value odd = o.cmpi(arith::CmpIPredicate::ne, o.andi(q, o.i(1)), o.i(0));
   Value magnitude = o.select(odd, cosineValue, sine);
   Value result = o.fromBits(o.xori(o.bits(magnitude), o.shl(o.andi(q, o.i(2)), o.i(30))));
