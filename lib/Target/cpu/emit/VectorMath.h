@@ -6,13 +6,13 @@
 // Errors are the maxima over every 251st of the 2^32 patterns against double libm (test/target/cpu/kernels/VectorMathTest):
 //
 //   function     max ulp   remark
-//   exp          0.94      denormal results within 1 of 2^-149
-//   log          0.84
-//   tanh         1.45
-//   erf          1.18
-//   sigmoid      2.3       also where exp(-x) overflows
-//   silu         3.1       where the result exceeds 1e-35; silu(-inf) = -0
-//   softplus     2.1
+//   exp          0.86      denormal results within 1 of 2^-149
+//   log          0.80
+//   tanh         1.35
+//   erf          1.02
+//   sigmoid      2.21      also where exp(-x) overflows
+//   silu         3.01      where the result exceeds 1e-35; silu(-inf) = -0
+//   softplus     2.06
 //   sin, cos     1.5       full range (Payne-Hanek)
 //   pow          0.5       in f64; constant exponents 2 and 3 multiply (1 ulp)
 //   rsqrt        1.5
