@@ -75,6 +75,8 @@ public:
   /// Starts a piece in the current level, which becomes depth 0; loop variables get their values by bind().
   void begin(const IndexSpace &piece);
   void bind(unsigned variable, mlir::Value value);
+  /// The next vector of the same loop body: forgets what was computed at the old place.
+  void bindRun(mlir::Value value);
   unsigned addLoop(int64_t extent, unsigned depth, mlir::Value value);
   const IndexSpace &currentSpace() const { return space; }
 
@@ -91,10 +93,16 @@ public:
   void store(unsigned result, const Affine &index, mlir::Value value);
   mlir::Value indexValue(const Affine &index); ///< scalar, innermost level
 
+  /// Gives a tensor's value itself, or a null register where it has none.
   using Override = std::function<Register(const Affine &)>;
   void override(mlir::Value tensor, Override value) { overrides[tensor] = std::move(value); }
   /// From now on at(tensor, index) is `r` while the current level lives.
   void remember(mlir::Value tensor, const Affine &index, Register r);
+
+  /// `count` vectors of a read that is contiguous along another variable than the run: from the bound place on, one for
+  /// each step of the run. In the stored type.
+  llvm::SmallVector<mlir::Value> loadLines(const LeafRead &read, int64_t count);
+  void rememberStored(const LeafRead &read, mlir::Value stored);
 
   /// Ends the kernel: returns the fault code.
   void finish();
@@ -119,6 +127,7 @@ private:
   Register materialise(const Affine &index);
   mlir::Value scalarIndex(const Affine &index, unsigned depth);
   mlir::Value checkedIndex(mlir::OpBuilder &b, mlir::Value raw, int64_t n);
+  void forgetDeeper(unsigned depth);
   void raiseFault(mlir::OpBuilder &b, mlir::Value bad);
   /// Applies `make` to registers of equal shape at the depth where all are known.
   Register combine(llvm::ArrayRef<Register> operands,
@@ -126,6 +135,7 @@ private:
   mlir::Value splat(Register r);
   mlir::OpBuilder &builderAt(unsigned depth);
   mlir::Value flat(mlir::Value memref);
+  mlir::Value memoryOf(mlir::Value tensor) { return inputs.contains(tensor) ? inputs.lookup(tensor) : tables.lookup(tensor); }
 
   struct Known {
     Affine index;

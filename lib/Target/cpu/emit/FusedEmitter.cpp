@@ -103,15 +103,23 @@ void FusedEmitter::leave() {
   levels.back().setInsertionPointAfter(loop);
   if (levels.size() <= base)
     return; // begin() will forget the rest
-  unsigned lost = levels.size() - base; // depth of the loop just left
+  forgetDeeper(levels.size() - base); // depth of the loop just left
+}
+
+void FusedEmitter::forgetDeeper(unsigned depth) {
   for (auto &entry : memo)
-    llvm::erase_if(entry.second, [&](const Known &known) { return known.value.depth >= lost; });
+    llvm::erase_if(entry.second, [&](const Known &known) { return known.value.depth >= depth; });
   llvm::DenseMap<std::pair<Value, int64_t>, std::pair<Value, unsigned>> kept;
   for (auto &[key, splat] : splats)
-    if (splat.second < lost)
+    if (splat.second < depth)
       kept.insert({key, splat});
   splats = std::move(kept);
-  forgetFrom(lost);
+  forgetFrom(depth);
+}
+
+void FusedEmitter::bindRun(Value value) {
+  bind(space.run(), value);
+  forgetDeeper(space.variables[space.run()].depth);
 }
 
 OpBuilder &FusedEmitter::builderAt(unsigned depth) { return levels[std::min(base + depth, levels.size() - 1)]; }
@@ -264,6 +272,23 @@ Register FusedEmitter::load(Value memref, Type element, const Affine &index) {
   return {emitWiden(b, loc, v, element), false, depth};
 }
 
+SmallVector<Value> FusedEmitter::loadLines(const LeafRead &read, int64_t count) {
+  OpBuilder &b = levels.back();
+  Value memref = memoryOf(read.tensor), base = indexValue(read.index);
+  auto type = VectorType::get({width}, cast<MemRefType>(memref.getType()).getElementType());
+  int64_t stride = read.index.coefficient(space.run());
+  SmallVector<Value> lines;
+  for (int64_t i = 0; i < count; ++i) {
+    Value at = i ? arith::AddIOp::create(b, loc, base, indexConstant(b, loc, i * stride)).getResult() : base;
+    lines.push_back(vector::LoadOp::create(b, loc, type, memref, ValueRange{at}));
+  }
+  return lines;
+}
+
+void FusedEmitter::rememberStored(const LeafRead &read, Value stored) {
+  remember(read.tensor, read.index, {emitWiden(levels.back(), loc, stored, elementOf(read.tensor)), false, space.variables[space.run()].depth});
+}
+
 void FusedEmitter::store(unsigned result, const Affine &index, Value value) {
   OpBuilder &b = levels.back();
   Value stored = emitNarrow(b, loc, value, resultElement[result]);
@@ -290,10 +315,10 @@ Register FusedEmitter::at(Value tensor, const Affine &index) {
   Register r;
   if (auto it = overrides.find(tensor); it != overrides.end())
     r = it->second(index);
-  else if (auto input = inputs.find(tensor); input != inputs.end())
-    r = load(input->second, elementOf(tensor), index);
-  else
-    r = compute(tensor.getDefiningOp(), index);
+  if (!r.value) {
+    auto input = inputs.find(tensor);
+    r = input != inputs.end() ? load(input->second, elementOf(tensor), index) : compute(tensor.getDefiningOp(), index);
+  }
   remember(tensor, index, r);
   return r;
 }

@@ -31,9 +31,8 @@ void PieceLoops::loop(Value low, Value high, int64_t step, llvm::function_ref<vo
   f.leave();
 }
 
-void PieceLoops::emit(const Piece &piece, const Tasks &tasks, Body body) {
-  if (piece.isEmpty())
-    return;
+/// The task and row loops of the next `tasks.count()` tasks of the grid.
+void PieceLoops::emitTasks(const Tasks &tasks, RowBody emitRow) {
   int64_t begin = first;
   first += tasks.count();
   Value low = make<arith::MaxSIOp>(k.lo, index(begin)), high = make<arith::MinSIOp>(k.hi, index(first));
@@ -43,17 +42,30 @@ void PieceLoops::emit(const Piece &piece, const Tasks &tasks, Body body) {
       Value row = make<arith::DivUIOp>(own, index(tasks.partsPerRow));
       Value at = make<arith::MulIOp>(make<arith::RemUIOp>(own, index(tasks.partsPerRow)), index(tasks.part));
       Value end = make<arith::MinSIOp>(make<arith::AddIOp>(at, index(tasks.part)), index(tasks.run));
-      loop(row, make<arith::AddIOp>(row, index(1)), 1, [&](Value r) { emitRow(piece, r, at, end, std::nullopt, body); });
+      loop(row, make<arith::AddIOp>(row, index(1)), 1, [&](Value r) { emitRow(r, at, end, std::nullopt); });
       return;
     }
     Value row = make<arith::MulIOp>(own, index(tasks.rowsPerTask));
     Value end = make<arith::MinSIOp>(make<arith::AddIOp>(row, index(tasks.rowsPerTask)), index(tasks.rows));
-    loop(row, end, 1, [&](Value r) { emitRow(piece, r, index(0), index(tasks.run), tasks.run, body); });
+    loop(row, end, 1, [&](Value r) { emitRow(r, index(0), index(tasks.run), tasks.run); });
   });
 }
 
-/// Elements [begin, end) of the run, `count` of them if that is known.
-void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, std::optional<int64_t> count, Body body) {
+void PieceLoops::emit(const Piece &piece, const Tasks &tasks, Body body) {
+  if (!piece.isEmpty())
+    emitTasks(tasks, [&](Value row, Value begin, Value end, std::optional<int64_t> count) {
+      emitRow(piece, row, begin, end, count, body);
+    });
+}
+
+void PieceLoops::emitStrips(const Piece &piece, const Tasks &tasks, int64_t side, llvm::function_ref<void(Value)> body) {
+  emitTasks(tasks, [&](Value row, Value begin, Value end, std::optional<int64_t>) {
+    bindOuter(piece, row);
+    loop(begin, end, side, body);
+  });
+}
+
+void PieceLoops::bindOuter(const Piece &piece, Value row) {
   f.begin(piece.space);
   for (unsigned v = piece.space.run(); v-- > 0;) {
     int64_t extent = piece.space.variables[v].extent;
@@ -61,7 +73,12 @@ void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, 
     if (v)
       row = make<arith::DivUIOp>(row, index(extent));
   }
-  int64_t width = piece.perLane ? 1 : vectorWidth(piece.widestBytes);
+}
+
+/// Elements [begin, end) of the run, `count` of them if that is known.
+void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, std::optional<int64_t> count, Body body) {
+  bindOuter(piece, row);
+  int64_t width = piece.perLane ? 1 : laneCount(isa, group, piece.widestBytes);
   bool masks = masksTails(piece);
   auto scalars = [&](Value r) { emitElements(piece, r, 1, {}, body); };
   if (width == 1 || (count && *count < width && !masks))
@@ -87,8 +104,7 @@ void PieceLoops::emitElements(const Piece &piece, Value r, int64_t width, Value 
   body();
 }
 
-/// One register of the widest elements; 16-bit floats are computed in f32.
-int64_t PieceLoops::vectorWidth(unsigned widestBytes) {
+int64_t cpu::laneCount(const Isa &isa, graph::GroupOp group, unsigned widestBytes) {
   auto isFloat16 = [](Type t) { return getElementTypeOrSelf(t).isF16() || getElementTypeOrSelf(t).isBF16(); };
   bool hasFloat16 = llvm::any_of(group.getInputs().getTypes(), isFloat16);
   for (Operation &op : group.getBody().front().without_terminator())
@@ -96,13 +112,33 @@ int64_t PieceLoops::vectorWidth(unsigned widestBytes) {
   return isa.vectorBytes / std::max(widestBytes, hasFloat16 ? 4u : 1u);
 }
 
-/// Partial vectors by masked memory operations: native for all element sizes with AVX-512, from 4 bytes on with AVX2. A
-/// strided read has no masked form.
-bool PieceLoops::masksTails(const Piece &piece) {
+bool cpu::masksElements(const Isa &isa, Type element) {
   unsigned narrowest = isa.name == "avx512" ? 1 : isa.name == "avx2" ? 4 : 99;
-  auto fits = [&](Type type) { return storedType(getElementTypeOrSelf(type)).getIntOrFloatBitWidth() / 8 >= narrowest; };
-  return llvm::all_of(group.getResultTypes(), fits) && llvm::all_of(piece.reads, [&](const LeafRead &read) {
+  return storedType(getElementTypeOrSelf(element)).getIntOrFloatBitWidth() / 8 >= narrowest;
+}
+
+/// A strided read has no masked form.
+bool PieceLoops::masksTails(const Piece &piece) {
+  return llvm::all_of(group.getResultTypes(), [&](Type t) { return masksElements(isa, t); }) &&
+         llvm::all_of(piece.reads, [&](const LeafRead &read) {
            int64_t stride = read.index.coefficient(piece.space.run());
-           return stride == 0 || (stride == 1 && fits(read.tensor.getType()));
+           return stride == 0 || (stride == 1 && masksElements(isa, read.tensor.getType()));
          });
+}
+
+void cpu::permitInPlace(graph::GroupOp group, ArrayRef<Piece> pieces, KernelPlan &plan) {
+  plan.inPlace.resize(group->getNumResults());
+  for (BlockArgument argument : group.getBody().getArguments()) {
+    bool isSafe = llvm::all_of(pieces, [&](const Piece &piece) {
+      return llvm::all_of(piece.reads, [&](const LeafRead &read) {
+        return read.tensor != argument || read.index == piece.space.result;
+      });
+    });
+    auto type = cast<RankedTensorType>(argument.getType());
+    for (auto [i, result] : llvm::enumerate(group.getResultTypes())) {
+      auto own = cast<RankedTensorType>(result);
+      if (isSafe && storedType(own.getElementType()) == storedType(type.getElementType()) && own.getNumElements() == type.getNumElements())
+        plan.inPlace[i].push_back(argument.getArgNumber());
+    }
+  }
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Emit.h"
-#include "lib/Target/cpu/emit/PieceLoops.h"
+#include "lib/Target/cpu/emit/TransposeTiles.h"
 
 using namespace mlir;
 using namespace gaudi;
@@ -16,59 +16,83 @@ namespace {
 ValueRange yielded(GroupOp group) { return group.getBody().front().getTerminator()->getOperands(); }
 RankedTensorType tensorOf(Value v) { return cast<RankedTensorType>(v.getType()); }
 
-std::optional<std::vector<Piece>> analyse(GroupOp group) {
-  ArrayRef<int64_t> dims = tensorOf(group.getResults().front()).getShape();
-  for (Value result : group.getResults())
-    if (tensorOf(result).getShape() != dims)
-      return std::nullopt;
-  return FusedAnalysis::run(yielded(group), tensorOf(group.getResults().front()).getNumElements());
-}
+/// A piece with the way it is walked.
+struct Part {
+  Piece piece;
+  int64_t side = 0;
+  std::optional<unsigned> cross; ///< set: squares (TransposeTiles.h)
+  Tasks tasks() const { return cross ? stripTasks(piece, *cross, side) : Tasks(piece.space); }
+};
 
-/// A result may take over an operand of its size that is only ever read at the element being written: it is loaded in the
-/// same step, before any store.
-void permit(GroupOp group, ArrayRef<Piece> pieces, KernelPlan &plan) {
-  plan.inPlace.resize(group->getNumResults());
-  for (BlockArgument argument : group.getBody().getArguments()) {
-    bool isSafe = llvm::all_of(pieces, [&](const Piece &piece) {
-      return llvm::all_of(piece.reads, [&](const LeafRead &read) {
-        return read.tensor != argument || read.index == piece.space.result;
-      });
-    });
-    for (auto [i, type] : llvm::enumerate(group.getResultTypes()))
-      if (isSafe && storedType(getElementTypeOrSelf(type)) == storedType(getElementTypeOrSelf(argument.getType())) &&
-          cast<RankedTensorType>(type).getNumElements() == tensorOf(argument).getNumElements())
-        plan.inPlace[i].push_back(argument.getArgNumber());
+void addParts(const EmitRequest &request, Piece piece, std::vector<Part> &parts) {
+  GroupOp group = request.group;
+  int64_t side = squareSide(request.isa, group, piece);
+  std::optional<unsigned> cross = crossVariable(piece, side);
+  if (!cross)
+    return parts.push_back({std::move(piece), side, cross});
+  for (const IndexSpace &space : cutToSquares(piece, *cross, side)) {
+    std::optional<Refinement> none;
+    auto atResult = [&](IndexWalk &, auto &accesses) {
+      for (Value v : yielded(group))
+        accesses.push_back({v, space.result});
+    };
+    Piece part = *FusedAnalysis::walk(atResult, space, /*mayCut=*/false, none); // as affine as the whole
+    bool isSquares = space.runExtent() % side == 0 && space.variables[*cross].extent % side == 0;
+    parts.push_back({std::move(part), side, isSquares ? cross : std::nullopt});
   }
 }
 
-std::optional<KernelPlan> match(const EmitRequest &request) {
-  std::optional<std::vector<Piece>> pieces = analyse(request.group);
+std::optional<std::vector<Part>> analyse(const EmitRequest &request) {
+  GroupOp group = request.group;
+  auto type = tensorOf(group.getResults().front());
+  for (Value result : group.getResults())
+    if (tensorOf(result).getShape() != type.getShape())
+      return std::nullopt;
+  std::optional<std::vector<Piece>> pieces = FusedAnalysis::run(yielded(group), type.getNumElements());
   if (!pieces)
+    return std::nullopt;
+  std::vector<Part> parts;
+  for (Piece &piece : *pieces)
+    if (!piece.isEmpty())
+      addParts(request, std::move(piece), parts);
+  return parts;
+}
+
+std::optional<KernelPlan> match(const EmitRequest &request) {
+  std::optional<std::vector<Part>> parts = analyse(request);
+  if (!parts)
     return std::nullopt;
   KernelPlan plan;
   GroupOp group = request.group;
   plan.inputLayouts.resize(group.getInputs().size());
   plan.grid = 0;
-  for (const Piece &piece : *pieces)
-    if (!piece.isEmpty())
-      plan.grid += Tasks(piece.space).count();
+  std::vector<Piece> pieces;
+  for (const Part &part : *parts) {
+    plan.grid += part.tasks().count();
+    pieces.push_back(part.piece);
+  }
   plan.grid = std::max<uint64_t>(plan.grid, 1);
-  permit(group, *pieces, plan);
+  permitInPlace(group, pieces, plan);
   return plan;
 }
 
 void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) {
   FusedEmitter fused(k, request.group);
   PieceLoops loops(fused, k, request.isa, request.group);
-  std::vector<Piece> pieces = *analyse(request.group);
-  for (const Piece &piece : pieces)
-    loops.emit(piece, Tasks(piece.space), [&] {
+  std::vector<Part> parts = *analyse(request);
+  for (const Part &part : parts) {
+    auto elements = [&] {
       SmallVector<Value> results;
       for (Value v : yielded(request.group))
-        results.push_back(fused.full(fused.at(v, piece.space.result)));
+        results.push_back(fused.full(fused.at(v, part.piece.space.result)));
       for (auto [i, v] : llvm::enumerate(results)) // after all loads: results may lie in place of operands
-        fused.store(i, piece.space.result, v);
-    });
+        fused.store(i, part.piece.space.result, v);
+    };
+    if (part.cross)
+      emitStrips(loops, fused, part.piece, *part.cross, part.side, elements);
+    else
+      loops.emit(part.piece, part.tasks(), elements);
+  }
   fused.finish();
 }
 
