@@ -40,6 +40,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <chrono>
 #include <mutex>
 
 using namespace mlir;
@@ -213,6 +214,34 @@ std::string forbiddenImport(llvm::ArrayRef<char> object) {
   return {};
 }
 
+/// Adds the time until the end of the scope to `sum`.
+class PhaseTimer {
+public:
+  explicit PhaseTimer(double *sum) : sum(sum) {}
+  ~PhaseTimer() {
+    if (sum)
+      *sum += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+private:
+  double *sum;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+/// The lowered function as LLVM IR behind its C wrapper, or null.
+std::unique_ptr<llvm::Module> translate(ModuleOp module, const std::string &implName, llvm::TargetMachine &machine,
+                                        llvm::LLVMContext &context, const Isa &isa, const CodegenOptions &options) {
+  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context);
+  if (!ir)
+    return nullptr;
+  // Before anything else: without them LLVM turns memset into a byte loop, silently (knowledge/cpu.md 1.2).
+  ir->setTargetTriple(machine.getTargetTriple());
+  ir->setDataLayout(machine.createDataLayout());
+  addWrapper(*ir, *ir->getFunction(implName), options);
+  setFunctionAttributes(*ir, isa);
+  return ir;
+}
+
 } // namespace
 
 void cpu::registerCodegenDialects(DialectRegistry &registry) {
@@ -231,28 +260,31 @@ Expected<std::vector<char>> cpu::compileKernel(ModuleOp module, const Isa &isa, 
   pm.enableVerifier(false); // 65 % of the pass time
 #endif
   buildLowering(pm, isa);
-  if (failed(pm.run(module)))
-    return internalError(options, "lowering failed");
-
+  auto timer = [&](double PhaseTimes::*phase) { return PhaseTimer(options.times ? &(options.times->*phase) : nullptr); };
   llvm::LLVMContext context;
   std::string complaints;
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(complaints));
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(isa);
   if (!machine)
     return internalError(options, "this LLVM has no x86-64 back end");
-  std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context);
+  std::unique_ptr<llvm::Module> ir;
+  {
+    PhaseTimer passes = timer(&PhaseTimes::passesMs);
+    if (failed(pm.run(module)))
+      return internalError(options, "lowering failed");
+    ir = translate(module, implName, *machine, context, isa, options);
+  }
   if (!ir)
     return internalError(options, "translation to LLVM IR failed");
-  // Before anything else: without them LLVM turns memset into a byte loop, silently (knowledge/cpu.md 1.2).
-  ir->setTargetTriple(machine->getTargetTriple());
-  ir->setDataLayout(machine->createDataLayout());
-  addWrapper(*ir, *ir->getFunction(implName), options);
-  setFunctionAttributes(*ir, isa);
-  optimize(*ir, *machine);
-  expandOneLaneStores(*ir);
+  {
+    PhaseTimer optimizing = timer(&PhaseTimes::optimizeMs);
+    optimize(*ir, *machine);
+    expandOneLaneStores(*ir);
+  }
   if (options.printLlvm)
     ir->print(*options.printLlvm, nullptr);
 
+  PhaseTimer generating = timer(&PhaseTimes::codegenMs);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream out(object);
   llvm::legacy::PassManager emit;

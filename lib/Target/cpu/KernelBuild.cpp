@@ -9,6 +9,7 @@
 #include "llvm/Support/xxhash.h"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -195,6 +196,10 @@ void emitKernel(ModuleOp module, const EmitRequest &request, const Claim &claim)
   group->getParentOfType<func::FuncOp>().erase();
 }
 
+double milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
 class KernelCompiler {
 public:
   KernelCompiler(const Isa &isa, const BuildOptions &options) : isa(isa), options(options) { registerCodegenDialects(registry); }
@@ -205,6 +210,8 @@ public:
     if (options.getObject && !mustPrint)
       if (std::optional<std::vector<char>> object = options.getObject(key))
         return std::move(*object);
+    PhaseTimes own;
+    auto start = std::chrono::steady_clock::now();
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.loadAllAvailableDialects(); // emitters build ops of dialects that the text does not mention
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(job.text, &context);
@@ -224,10 +231,17 @@ public:
     codegen.symbol = job.symbol;
     codegen.mayAlias = job.mayAlias;
     codegen.printLlvm = options.printLlvm;
+    codegen.times = &own;
+    own.emitMs = milliseconds(start);
     Expected<std::vector<char>> object = compileKernel(*module, isa, codegen);
     if (object.ok() && options.putObject)
       options.putObject(key, *object);
+    std::lock_guard lock(timesMutex);
     ++compiled;
+    times.emitMs += own.emitMs;
+    times.passesMs += own.passesMs;
+    times.optimizeMs += own.optimizeMs;
+    times.codegenMs += own.codegenMs;
     return object;
   }
 
@@ -260,9 +274,11 @@ public:
     return objects;
   }
 
-  mutable std::atomic<unsigned> compiled{0};
+  mutable unsigned compiled = 0;
+  mutable PhaseTimes times;
 
 private:
+  mutable std::mutex timesMutex;
   const Isa &isa;
   const BuildOptions &options;
   DialectRegistry registry;
@@ -315,9 +331,12 @@ Expected<BuildResult> cpu::buildKernels(func::FuncOp main, const Isa &isa, const
     return objects.takeStatus();
   result.distinct = jobs.size();
   result.compiled = compiler.compiled;
+  result.times = compiler.times;
   if (jobs.empty())
     return result;
+  auto start = std::chrono::steady_clock::now();
   Expected<std::vector<char>> elf = linkShared(*objects);
+  result.times.linkMs = milliseconds(start);
   if (!elf.ok())
     return elf.takeStatus();
   result.elf = elf.take();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gaudi/Status.h"
+#include "lib/Target/cpu/Codegen.h"
 #include "lib/Target/cpu/Kernel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,6 +39,7 @@ struct BuildResult {
   std::vector<BuiltKernel> kernels;  ///< one per group, in order
   std::vector<char> elf;             ///< shared object with every symbol
   unsigned distinct = 0, compiled = 0;
+  PhaseTimes times; ///< summed over kernels
 };
 
 /// Groups of `main` that no emitter takes are replaced by single-op groups (composites decomposed), so that buildKernels
