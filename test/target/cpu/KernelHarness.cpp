@@ -105,14 +105,14 @@ Parsed test::parse(const std::string &text) {
 // Values
 //===----------------------------------------------------------------------===//
 
-static HostTensor randomTensor(RankedTensorType type, Fill fill, int64_t indexLimit, std::mt19937 &rng) {
+static HostTensor randomTensor(RankedTensorType type, Fill fill, int64_t indexLimit, double offset, std::mt19937 &rng) {
   HostTensor t = HostTensor::zeros(type);
   std::uniform_real_distribution<double> real(-4, 4);
   double inf = std::numeric_limits<double>::infinity();
   const double specials[] = {0.0, -0.0, inf, -inf, std::nan(""), 1e-40, -1e-40, 3e38, -3e38, 65504, 1e-7, 88.0, -104.0};
   if (t.isFloat()) {
     for (double &x : t.floats())
-      x = fill == Fill::Special && rng() % 3 == 0 ? specials[rng() % std::size(specials)] : real(rng);
+      x = fill == Fill::Special && rng() % 3 == 0 ? specials[rng() % std::size(specials)] : offset + real(rng);
   } else {
     unsigned bits = type.getElementTypeBitWidth();
     bool isUnsigned = type.getElementType().isUnsignedInteger();
@@ -273,7 +273,7 @@ std::string test::check(const Case &c, uint32_t seed) {
   Runner runner{c, group, kernel.plan, kernels.find(kernel.symbol), {}, {}, rng};
   for (auto [i, type] : llvm::enumerate(group.getInputs().getTypes()))
     runner.inputs.push_back(randomTensor(cast<RankedTensorType>(type), i < c.fills.size() ? c.fills[i] : Fill::Plain,
-                                         c.indexLimit, rng));
+                                         c.indexLimit, c.offset, rng));
   if (c.fault == KernelFault::None &&
       failed(graph::evaluateRegion(group.getBody(), runner.inputs, runner.want, nullptr)))
     return "the evaluator failed";

@@ -36,6 +36,7 @@ struct Case {
   std::vector<std::string> results; ///< types
   std::vector<Fill> fills;          ///< per input; missing: Plain
   int64_t indexLimit = 1;
+  double offset = 0; ///< added to float inputs before they are rounded
   Tolerance tolerance;
   std::string cpu = "native";
   unsigned threads = 2;
