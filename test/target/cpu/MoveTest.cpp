@@ -237,6 +237,22 @@ TEST(Fusion, HeadSplitWithBias) {
   EXPECT_EQ(check(c), "");
 }
 
+/// Squares in registers, their borders, and an operand that the result may take over.
+TEST(Fusion, TransposePlusOperand) {
+  for (const char *cpu : {"native", "x86-64-v3", "x86-64-v2"})
+    for (Dims dims : {Dims{40, 50}, {64, 48}, {17, 16}}) {
+      Case c;
+      Dims to = {dims[1], dims[0]};
+      c.inputs = {tensor(dims), tensor(to), tensor({dims[0]})};
+      c.results = {tensor(to), tensor(to, "i1")};
+      c.cpu = cpu;
+      c.body = "%t = graph.transpose %0 {permutation = array<i64: 1, 0>} : " + tensor(dims) + " -> " + tensor(to) + "\n%r0 = graph.binary sub %t, %1 : " +
+               tensor(to) + ", " + tensor(to) + " -> " + tensor(to) + "\n%r1 = graph.binary lt %r0, %2 : " + tensor(to) + ", " + tensor({dims[0]}) +
+               " -> " + tensor(to, "i1");
+      EXPECT_EQ(check(c), "") << list(dims) << cpu;
+    }
+}
+
 TEST(Fusion, TableLookupInsideTheBody) {
   Case c;
   c.inputs = {tensor({3, 19}, "i64")};
