@@ -1,8 +1,9 @@
-//===- Loops.h - loops and row arithmetic of the emitters -------*- C++ -*-===//
+//===- Loops.h - plain loops and grids ---------------------------*- C++ -*-===//
 #pragma once
 
-#include "lib/Target/cpu/emit/Values.h"
+#include "lib/Target/cpu/Kernel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace gaudi::cpu {
@@ -10,14 +11,13 @@ namespace gaudi::cpu {
 /// Enough elements per claimed task that claiming (about 0.1 us) does not show.
 inline constexpr int64_t kElementsPerTask = 16384;
 
-/// Rows [0, product of all dims but the last) of a tensor; the grid of row-wise kernels.
+/// Rows [0, product of all dims but the last) of a tensor.
 inline int64_t rowCount(llvm::ArrayRef<int64_t> dims) {
   int64_t rows = 1;
   for (int64_t d : dims.drop_back(dims.empty() ? 0 : 1))
     rows *= d;
   return rows;
 }
-inline int64_t rowLength(llvm::ArrayRef<int64_t> dims) { return dims.empty() ? 1 : dims.back(); }
 
 /// Grid over rows, claimed in chunks of about kElementsPerTask, but at least one chunk per worker.
 inline void sizeGrid(KernelPlan &plan, int64_t rows, int64_t elementsPerRow, unsigned threads) {
@@ -37,15 +37,14 @@ void forLoop(mlir::OpBuilder &b, mlir::Location loc, mlir::Value low, mlir::Valu
   body(loop.getInductionVar());
 }
 
-/// Row-major indices of row `row` over `dims` without the last; the last index is left for the caller.
-Indices leadingIndices(mlir::OpBuilder &b, mlir::Location loc, mlir::Value row, llvm::ArrayRef<int64_t> dims);
+/// A place in a row: `base`, or from there on a vector when `lane` is set.
+struct Index {
+  mlir::Value base;
+  bool lane = false;
+};
 
 /// Visits one row [0, n): full vectors of `width` elements, then scalars.
 void forRow(mlir::OpBuilder &b, mlir::Location loc, int64_t n, int64_t width,
             llvm::function_ref<void(Index, int64_t width)> body);
-
-/// Reduces one row with sum, max or min: `x` gives the registers at an index; returns the scalar.
-mlir::Value reduceRow(mlir::OpBuilder &b, mlir::Location loc, int64_t n, int64_t width, graph::ReduceKind kind, mlir::Type type,
-                      llvm::function_ref<mlir::Value(Index, int64_t width)> x);
 
 } // namespace gaudi::cpu
