@@ -159,6 +159,8 @@ public:
     piece.widestBytes = std::max(piece.widestBytes, isa<ArgReduceOp>(op) ? 8u : 1u);
     if (auto reduce = dyn_cast<ReduceOp>(op); reduce && accumulated(reduce.getKind()) != element0())
       piece.widestBytes = 8;
+    if (isa<ReduceOp, MatMulOp>(op))
+      loops.registersPerVector = 4; // independent chains
     loops.emit(piece, Tasks(piece.space, nest.cost()), [&] { element(); });
     fused.finish();
   }

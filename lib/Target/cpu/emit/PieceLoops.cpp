@@ -79,6 +79,8 @@ void PieceLoops::bindOuter(const Piece &piece, Value row) {
 void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, std::optional<int64_t> count, Body body) {
   bindOuter(piece, row);
   int64_t width = piece.perLane ? 1 : laneCount(isa, group, piece.widestBytes);
+  if (width > 1 && piece.space.runExtent() >= width * registersPerVector)
+    width *= registersPerVector;
   bool masks = masksTails(piece);
   auto scalars = [&](Value r) { emitElements(piece, r, 1, {}, body); };
   if (width == 1 || (count && *count < width && !masks))

@@ -39,6 +39,8 @@ public:
   mlir::Value index(int64_t v);
 
   const Isa &isa;
+  /// Registers per vector where the run is long enough: more lines in flight for loops inside the body.
+  int64_t registersPerVector = 1;
 
 private:
   using RowBody = llvm::function_ref<void(mlir::Value row, mlir::Value begin, mlir::Value end, std::optional<int64_t> count)>;
