@@ -95,9 +95,9 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Isa &isa) {
   std::string features;
   for (const std::string &f : isa.features)
     features += (features.empty() ? "+" : ",+") + f;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, isa.cpu, features, llvm::TargetOptions(),
-                                                                          llvm::Reloc::PIC_, std::nullopt,
-                                                                          llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, isa.cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default));
 }
 
 /// Makes `impl(ptr..., i64, i64, ptr)` internal and adds the ABI wrapper that loads its pointers.
@@ -152,14 +152,15 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
-/// LLVM 22.1.8 miscompiles a masked store of one constant lane whose value was truncated: the X86 combine to a scalar store
-/// forgets the truncation and writes 4 bytes instead of 2 (found by the guard pages of test/target/cpu). Store that lane
-/// ourselves.
+/// LLVM 22.1.8 miscompiles a masked store of one constant lane whose value was truncated: the X86 combine to a scalar
+/// store forgets the truncation and writes 4 bytes instead of 2 (found by the guard pages of test/target/cpu). Store
+/// that lane ourselves.
 void expandOneLaneStores(llvm::Module &module) {
   llvm::SmallVector<llvm::IntrinsicInst *> stores;
   for (llvm::Function &f : module)
     for (llvm::Instruction &i : llvm::instructions(f))
-      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i); call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+          call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
         stores.push_back(call);
   for (llvm::IntrinsicInst *store : stores) {
     auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
@@ -245,9 +246,9 @@ std::unique_ptr<llvm::Module> translate(ModuleOp module, const std::string &impl
 } // namespace
 
 void cpu::registerCodegenDialects(DialectRegistry &registry) {
-  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, graph::GraphDialect,
-                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect, ub::UBDialect,
-                  vector::VectorDialect>();
+  registry.insert<affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                  graph::GraphDialect, LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  ub::UBDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -260,7 +261,9 @@ Expected<std::vector<char>> cpu::compileKernel(ModuleOp module, const Isa &isa, 
   pm.enableVerifier(false); // 65 % of the pass time
 #endif
   buildLowering(pm, isa);
-  auto timer = [&](double PhaseTimes::*phase) { return PhaseTimer(options.times ? &(options.times->*phase) : nullptr); };
+  auto timer = [&](double PhaseTimes::*phase) {
+    return PhaseTimer(options.times ? &(options.times->*phase) : nullptr);
+  };
   llvm::LLVMContext context;
   std::string complaints;
   context.setDiagnosticHandler(std::make_unique<BackendDiagnostics>(complaints));

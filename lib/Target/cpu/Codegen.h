@@ -21,7 +21,7 @@ struct PhaseTimes {
 };
 
 struct CodegenOptions {
-  std::string symbol;             ///< name of the C-ABI wrapper
+  std::string symbol; ///< name of the C-ABI wrapper
   /// Buffer arguments (inputs, then outputs) that may share memory with another one: no noalias for these.
   llvm::SmallVector<bool> mayAlias;
   PhaseTimes *times = nullptr;            ///< added to

@@ -26,7 +26,8 @@ bool is16Bit(Type type) { return getElementTypeOrSelf(type).isF16() || getElemen
 
 class Legalizer {
 public:
-  Legalizer(OpBuilder &b, Operation *op, bool hasFma, bool hasF16c) : b(b), loc(op->getLoc()), hasFma(hasFma), hasF16c(hasF16c) {}
+  Legalizer(OpBuilder &b, Operation *op, bool hasFma, bool hasF16c)
+      : b(b), loc(op->getLoc()), hasFma(hasFma), hasF16c(hasF16c) {}
 
   /// The replacement of op's result, or null if it is legal.
   Value rewrite(Operation *op) {
@@ -40,7 +41,9 @@ public:
   }
 
 private:
-  template <typename Op, typename... Args> Value make(Args &&...args) { return Op::create(b, loc, std::forward<Args>(args)...); }
+  template <typename Op, typename... Args> Value make(Args &&...args) {
+    return Op::create(b, loc, std::forward<Args>(args)...);
+  }
   Value constant(Type type, int64_t v) {
     Attribute scalar = b.getIntegerAttr(getElementTypeOrSelf(type), v);
     if (auto vector = dyn_cast<VectorType>(type))
@@ -92,7 +95,8 @@ private:
     auto mul = [&](Value p, Value q) { return make<arith::MulFOp>(p, q); };
     Type i64 = withElement(x.getType(), b.getI64Type());
     auto high = [&](Value v) { // upper 26 bits of the mantissa
-      return make<arith::BitcastOp>(v.getType(), make<arith::AndIOp>(make<arith::BitcastOp>(i64, v), constant(i64, ~int64_t(0x7ffffff))));
+      return make<arith::BitcastOp>(
+          v.getType(), make<arith::AndIOp>(make<arith::BitcastOp>(i64, v), constant(i64, ~int64_t(0x7ffffff))));
     };
     Value xh = high(x), xl = sub(x, xh), yh = high(y), yl = sub(y, yh);
     Value p = mul(x, y);

@@ -43,8 +43,8 @@ std::vector<std::string> featuresOf(llvm::StringRef cpu) {
   }
   std::vector<std::string> features;
   // AMX and fp16 arithmetic are left out: nothing here uses them, and they would tie artefacts to fewer machines.
-  static const char *const used[] = {"avx", "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2",
-                                     "f16c", "fma", "popcnt", "sse4.1", "sse4.2", "ssse3"};
+  static const char *const used[] = {"avx",  "avx2", "avx512bw", "avx512dq", "avx512f", "avx512vl", "bmi",
+                                     "bmi2", "f16c", "fma",      "popcnt",   "sse4.1",  "sse4.2",   "ssse3"};
   for (const char *f : used)
     if (all.lookup(f))
       features.push_back(f);
@@ -62,8 +62,9 @@ Expected<Isa> cpu::resolveIsa(const std::string &targetCpu) {
   bool native = targetCpu == "native";
   std::string cpu = native ? llvm::sys::getHostCPUName().str() : targetCpu;
   if (llvm::X86::parseArchX86(cpu) == llvm::X86::CK_None)
-    return Status::error(StatusCode::Usage, "--target-cpu: unknown CPU '" + targetCpu + "'",
-                         "use native, x86-64-v2, x86-64-v3, x86-64-v4, or an LLVM name such as znver3 or sapphirerapids");
+    return Status::error(
+        StatusCode::Usage, "--target-cpu: unknown CPU '" + targetCpu + "'",
+        "use native, x86-64-v2, x86-64-v3, x86-64-v4, or an LLVM name such as znver3 or sapphirerapids");
   Isa isa;
   isa.cpu = cpu;
   isa.features = featuresOf(cpu);

@@ -5,8 +5,8 @@
 //   func.func @kernel(%in0: memref<...>, ..., %out0: memref<...>, ..., %lo: index, %hi: index,
 //                     %scratch: memref<Nxi8>) -> i32
 //
-// Emitters build its body from scf, memref, arith, math, vector (upstream lowering is Codegen.cpp's). Code generation wraps it in
-// the C ABI of runtime/exec/KernelAbi.h.
+// Emitters build its body from scf, memref, arith, math, vector (upstream lowering is Codegen.cpp's). Code generation
+// wraps it in the C ABI of runtime/exec/KernelAbi.h.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,32 +23,33 @@ namespace gaudi::cpu {
 
 /// What the code may use. One row of a table per ISA level (Isa.cpp); picked from --target-cpu or the host.
 struct Isa {
-  std::string name;                    ///< "avx512", "avx2", "sse4"
-  std::string cpu;                     ///< LLVM -mcpu, resolved from "native"
-  std::vector<std::string> features;   ///< sorted LLVM ISA features recorded in the artefact and checked at load
-  unsigned vectorBytes = 32;           ///< widest vector register
+  std::string name;                  ///< "avx512", "avx2", "sse4"
+  std::string cpu;                   ///< LLVM -mcpu, resolved from "native"
+  std::vector<std::string> features; ///< sorted LLVM ISA features recorded in the artefact and checked at load
+  unsigned vectorBytes = 32;         ///< widest vector register
   unsigned vectorRegisters = 16;
-  unsigned matmulRows = 6;             ///< MR of the register tile
-  unsigned matmulVectors = 2;          ///< NR / lanes
+  unsigned matmulRows = 6;    ///< MR of the register tile
+  unsigned matmulVectors = 2; ///< NR / lanes
   uint64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 32 << 20;
   unsigned lanesF32() const { return vectorBytes / 4; }
 };
 
 /// A 2-D constant operand wanted as panels `[ceil(N/panel)][K][panel]` (zero-filled tail columns) instead of row-major.
 struct PanelLayout {
-  unsigned panel;      ///< NR, elements
-  bool transposed;     ///< the graph constant is [N][K]
+  unsigned panel;  ///< NR, elements
+  bool transposed; ///< the graph constant is [N][K]
   int64_t k, n;
 };
 
 /// What the runtime and planner must know about an emitted kernel.
 struct KernelPlan {
-  uint64_t grid = 1;          ///< number of tasks; independent, any order, parallel
-  uint64_t chunk = 1;         ///< tasks claimed at a time
-  uint64_t scratchBytes = 0;  ///< per worker
+  uint64_t grid = 1;         ///< number of tasks; independent, any order, parallel
+  uint64_t chunk = 1;        ///< tasks claimed at a time
+  uint64_t scratchBytes = 0; ///< per worker
   /// Per group operand: the layout wanted (constants only), else nullopt = row-major.
   llvm::SmallVector<std::optional<PanelLayout>> inputLayouts;
-  /// Per group result: operands whose storage it may take over (element i is read before it is written, by the same task).
+  /// Per group result: operands whose storage it may take over (element i is read before it is written, by the same
+  /// task).
   llvm::SmallVector<llvm::SmallVector<unsigned>> inPlace;
 };
 
@@ -58,7 +59,7 @@ struct EmitRequest {
   /// Per operand: the frame passes a constant (so a panel layout may be asked for).
   llvm::SmallVector<bool> isConstant;
   const Isa &isa;
-  unsigned threads;   ///< expected workers, to size the grid; results must not depend on it
+  unsigned threads; ///< expected workers, to size the grid; results must not depend on it
 };
 
 /// The memref type in which a tensor lies in memory: row-major, identity layout, i1 as i8, unsigned integers as
@@ -69,15 +70,15 @@ mlir::MemRefType memoryType(mlir::RankedTensorType type);
 struct KernelBuilder {
   mlir::OpBuilder builder;
   mlir::func::FuncOp func;
-  llvm::SmallVector<mlir::Value> inputs, outputs;  ///< memrefs (panels: memref<PxKxNRxT>)
-  mlir::Value lo, hi;                              ///< index
-  mlir::Value scratch;                             ///< memref<scratchBytes x i8>
+  llvm::SmallVector<mlir::Value> inputs, outputs; ///< memrefs (panels: memref<PxKxNRxT>)
+  mlir::Value lo, hi;                             ///< index
+  mlir::Value scratch;                            ///< memref<scratchBytes x i8>
 };
 
 /// An emitter. `match` decides, without building anything, whether it can emit this group and how; `emit` builds the
 /// body of a function whose signature was made from that plan. emit must succeed for whatever match accepted.
 struct Emitter {
-  llvm::StringRef kind;  ///< "matmul", "batch_matmul", "attention", "rows", "pointwise", "generic"
+  llvm::StringRef kind; ///< "matmul", "batch_matmul", "attention", "rows", "pointwise", "generic"
   std::optional<KernelPlan> (*match)(const EmitRequest &);
   void (*emit)(const EmitRequest &, const KernelPlan &, KernelBuilder &);
 };

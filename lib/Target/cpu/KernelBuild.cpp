@@ -56,7 +56,8 @@ graph::GroupOp wrapInGroup(OpBuilder &b, Operation *op, IRMapping &mapping) {
   SmallVector<Value> inputs; // constants of the body stay inside the new body
   SmallVector<Value> bodyOnly;
   for (Value v : op->getOperands())
-    (mapping.lookup(v).getDefiningOp<graph::ConstantOp>() && v.getDefiningOp<graph::ConstantOp>() ? bodyOnly : inputs).push_back(v);
+    (mapping.lookup(v).getDefiningOp<graph::ConstantOp>() && v.getDefiningOp<graph::ConstantOp>() ? bodyOnly : inputs)
+        .push_back(v);
   auto outer = llvm::map_to_vector(inputs, [&](Value v) { return mapping.lookup(v); });
   auto group = graph::GroupOp::create(b, op->getLoc(), op->getResultTypes(), outer, b.getStringAttr("generic"));
   OpBuilder::InsertionGuard guard(b);
@@ -138,7 +139,7 @@ std::string groupText(graph::GroupOp group) {
 }
 
 struct Job {
-  std::string text;              ///< groupText
+  std::string text; ///< groupText
   llvm::SmallVector<bool> isConstant;
   std::string symbol;
   llvm::SmallVector<bool> mayAlias;
@@ -160,7 +161,8 @@ MemRefType inputMemory(RankedTensorType type, const std::optional<PanelLayout> &
   if (!layout)
     return plain;
   int64_t panels = llvm::divideCeil(layout->n, layout->panel);
-  return MemRefType::get({panels, std::max<int64_t>(layout->k, 1), static_cast<int64_t>(layout->panel)}, plain.getElementType());
+  return MemRefType::get({panels, std::max<int64_t>(layout->k, 1), static_cast<int64_t>(layout->panel)},
+                         plain.getElementType());
 }
 
 /// Builds @kernel for the group and removes the group.
@@ -202,7 +204,9 @@ double milliseconds(std::chrono::steady_clock::time_point since) {
 
 class KernelCompiler {
 public:
-  KernelCompiler(const Isa &isa, const BuildOptions &options) : isa(isa), options(options) { registerCodegenDialects(registry); }
+  KernelCompiler(const Isa &isa, const BuildOptions &options) : isa(isa), options(options) {
+    registerCodegenDialects(registry);
+  }
 
   Expected<std::vector<char>> compile(const Job &job) const {
     std::string key = jobKey(job, isa, options.threads);

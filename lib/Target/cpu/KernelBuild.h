@@ -25,25 +25,26 @@ struct BuiltKernel {
 };
 
 struct BuildOptions {
-  unsigned jobs = 1;                ///< kernels compiled at a time
-  unsigned threads = 2;             ///< workers the grids are sized for
+  unsigned jobs = 1;                         ///< kernels compiled at a time
+  unsigned threads = 2;                      ///< workers the grids are sized for
   llvm::raw_ostream *printKernels = nullptr; ///< MLIR of each distinct kernel before lowering (--emit=kernels)
   llvm::raw_ostream *printLlvm = nullptr;    ///< --emit=llvm; both need jobs = 1
   std::function<void(unsigned done, unsigned total)> progress;
-  /// Second-level cache of object code. `text` identifies the kernel completely, together with the ISA and the compiler.
+  /// Second-level cache of object code. `text` identifies the kernel completely, together with the ISA and the
+  /// compiler.
   std::function<std::optional<std::vector<char>>(const std::string &text)> getObject;
   std::function<void(const std::string &text, const std::vector<char> &object)> putObject;
 };
 
 struct BuildResult {
-  std::vector<BuiltKernel> kernels;  ///< one per group, in order
-  std::vector<char> elf;             ///< shared object with every symbol
+  std::vector<BuiltKernel> kernels; ///< one per group, in order
+  std::vector<char> elf;            ///< shared object with every symbol
   unsigned distinct = 0, compiled = 0;
   PhaseTimes times; ///< summed over kernels
 };
 
-/// Groups of `main` that no emitter takes are replaced by single-op groups (composites decomposed), so that buildKernels
-/// succeeds for every verified module. Run before materialising the frame.
+/// Groups of `main` that no emitter takes are replaced by single-op groups (composites decomposed), so that
+/// buildKernels succeeds for every verified module. Run before materialising the frame.
 mlir::LogicalResult splitUnclaimedGroups(mlir::func::FuncOp main, const Isa &isa, unsigned threads);
 
 /// Emits, compiles (in parallel, each distinct kernel in its own contexts) and links the kernels of `main`'s groups.

@@ -31,7 +31,8 @@ struct ScratchFolder {
 };
 
 Status failed(const llvm::Twine &what) {
-  return Status::error(StatusCode::Failed, ("linking kernels: " + what).str(), "check that $TMPDIR is writable and not full");
+  return Status::error(StatusCode::Failed, ("linking kernels: " + what).str(),
+                       "check that $TMPDIR is writable and not full");
 }
 
 Status writeFile(const std::string &path, const std::vector<char> &bytes) {
@@ -51,8 +52,8 @@ Expected<std::vector<char>> cpu::linkShared(const std::vector<std::vector<char>>
   if (std::error_code error = folder.create())
     return failed(error.message());
   std::string output = folder.file("kernels.so");
-  std::vector<std::string> arguments = {"ld.lld",        "-shared",     "--threads=1", "-z",        "now",
-                                        "--hash-style=gnu", "--build-id=none", "-o", output};
+  std::vector<std::string> arguments = {"ld.lld",           "-shared",         "--threads=1", "-z",  "now",
+                                        "--hash-style=gnu", "--build-id=none", "-o",          output};
   for (size_t i = 0; i < objects.size(); ++i) {
     arguments.push_back(folder.file("k" + llvm::Twine(i) + ".o"));
     GAUDI_TRY(writeFile(arguments.back(), objects[i]));

@@ -118,12 +118,13 @@ TEST(Build, UnclaimedGroupsAreSplitAndKeepTheirMeaning) {
   c.inputs = {t};
   c.results = {t};
   // softmax of dim 0 decomposes; cumsum takes no neighbours.
-  c.body = "%k = graph.constant dense<2.0> : tensor<f32>\n%m = graph.binary mul %0, %k : " + t + ", tensor<f32> -> " + t +
-           "\n%s = graph.softmax %m {axis = 0} : " + t + " -> " + t + "\n%c = graph.cumsum %s {axis = 1} : " + t + " -> " + t +
-           "\n%r0 = graph.unary neg %c : " + t + " -> " + t;
+  c.body = "%k = graph.constant dense<2.0> : tensor<f32>\n%m = graph.binary mul %0, %k : " + t + ", tensor<f32> -> " +
+           t + "\n%s = graph.softmax %m {axis = 0} : " + t + " -> " + t + "\n%c = graph.cumsum %s {axis = 1} : " + t +
+           " -> " + t + "\n%r0 = graph.unary neg %c : " + t + " -> " + t;
   Parsed parsed = parse(moduleText(c));
   Expected<Isa> isa = resolveIsa("x86-64-v3");
-  graph::HostTensor input = graph::HostTensor::zeros(llvm::cast<mlir::RankedTensorType>(parsed.main().getArgumentTypes()[0]));
+  graph::HostTensor input =
+      graph::HostTensor::zeros(llvm::cast<mlir::RankedTensorType>(parsed.main().getArgumentTypes()[0]));
   for (size_t i = 0; i < input.floats().size(); ++i)
     input.floats()[i] = double(i % 7) - 3;
   llvm::SmallVector<graph::HostTensor> before, after;
@@ -141,8 +142,10 @@ namespace {
 /// A hand-written kernel module.
 Status compile(const std::string &body) {
   bool calls = body.find("log_it") != std::string::npos;
-  Parsed parsed = parse("func.func @kernel(%in: memref<8xf32>, %out: memref<8xf32>, %lo: index, %hi: index, %scratch: memref<0xi8>) -> i32 {\n" +
-                        body + "\n  %z = arith.constant 0 : i32\n  return %z : i32\n}\n" + (calls ? "func.func private @log_it(f32)" : ""));
+  Parsed parsed = parse("func.func @kernel(%in: memref<8xf32>, %out: memref<8xf32>, %lo: index, %hi: index, %scratch: "
+                        "memref<0xi8>) -> i32 {\n" +
+                        body + "\n  %z = arith.constant 0 : i32\n  return %z : i32\n}\n" +
+                        (calls ? "func.func private @log_it(f32)" : ""));
   EXPECT_TRUE(parsed.module);
   Expected<Isa> isa = resolveIsa("x86-64-v3");
   CodegenOptions options;
@@ -153,14 +156,13 @@ Status compile(const std::string &body) {
 } // namespace
 
 TEST(Codegen, RefusesImports) {
-  Status status = compile("  %i = arith.constant 0 : index\n  %x = memref.load %in[%i] : memref<8xf32>\n  call @log_it(%x) : (f32) -> ()");
+  Status status = compile(
+      "  %i = arith.constant 0 : index\n  %x = memref.load %in[%i] : memref<8xf32>\n  call @log_it(%x) : (f32) -> ()");
   EXPECT_EQ(status.code(), StatusCode::Internal);
   EXPECT_EQ(status.message(), "kernel probe_17: imports 'log_it'");
 }
 
-TEST(Codegen, AllowsMemcpy) {
-  EXPECT_TRUE(compile("  memref.copy %in, %out : memref<8xf32> to memref<8xf32>").ok());
-}
+TEST(Codegen, AllowsMemcpy) { EXPECT_TRUE(compile("  memref.copy %in, %out : memref<8xf32> to memref<8xf32>").ok()); }
 
 TEST(Codegen, RefusesLargeFrames) {
   Status status = compile(R"(

@@ -42,9 +42,9 @@ Case binary(const std::string &kind, const std::string &element, const std::stri
 TEST(Unary, EveryFloatKindAndType) {
   for (const char *cpu : kCpus)
     for (const char *element : kFloats)
-      for (const char *kind : {"neg", "abs", "sqrt", "rsqrt", "reciprocal", "exp", "log", "sin", "cos", "tanh", "sigmoid",
-                               "erf", "relu", "floor", "ceil", "round", "sign", "is_nan", "is_inf", "gelu", "gelu_tanh",
-                               "silu", "softplus"}) {
+      for (const char *kind : {"neg",  "abs",    "sqrt",    "rsqrt", "reciprocal", "exp",   "log",     "sin",
+                               "cos",  "tanh",   "sigmoid", "erf",   "relu",       "floor", "ceil",    "round",
+                               "sign", "is_nan", "is_inf",  "gelu",  "gelu_tanh",  "silu",  "softplus"}) {
         Case c = unary(kind, element, "3x37");
         c.cpu = cpu;
         // f64 functions are computed in f32, whose range then applies.
@@ -84,8 +84,8 @@ TEST(Binary, EveryFloatKindAndType) {
 
 TEST(Binary, EveryIntegerKindAndType) {
   for (const char *element : kInts)
-    for (const char *kind : {"add", "sub", "mul", "div", "pow", "mod", "fmod", "min", "max", "eq", "lt", "le", "gt", "ge",
-                             "bit_and", "bit_or", "bit_xor"}) {
+    for (const char *kind : {"add", "sub", "mul", "div", "pow", "mod", "fmod", "min", "max", "eq", "lt", "le", "gt",
+                             "ge", "bit_and", "bit_or", "bit_xor"}) {
       Case c = binary(kind, element, "3x23", "3x23", "3x23");
       bool beyondInt64 = std::string(kind) == "pow" && std::string(element) == "ui64"; // as above
       c.fills = {Fill::Special, beyondInt64 ? Fill::Plain : Fill::Special};
@@ -96,10 +96,18 @@ TEST(Binary, EveryIntegerKindAndType) {
 }
 
 TEST(Binary, Broadcasting) {
-  const char *const shapes[][3] = {{"4x5x33", "33", "4x5x33"},     {"4x5x33", "", "4x5x33"},      {"4x1x33", "1x5x1", "4x5x33"},
-                                   {"33", "4x5x1", "4x5x33"},      {"2x1x3x17", "2x5x1x17", "2x5x3x17"}, {"7x1", "1x9", "7x9"},
-                                   {"5x1x1", "3x29", "5x3x29"},    {"1", "1", "1"},               {"0x3", "1x3", "0x3"},
-                                   {"6x4x1x5", "4x7x5", "6x4x7x5"}, {"2x3x4", "2x1x1", "2x3x4"},   {"11x3", "3", "11x3"}};
+  const char *const shapes[][3] = {{"4x5x33", "33", "4x5x33"},
+                                   {"4x5x33", "", "4x5x33"},
+                                   {"4x1x33", "1x5x1", "4x5x33"},
+                                   {"33", "4x5x1", "4x5x33"},
+                                   {"2x1x3x17", "2x5x1x17", "2x5x3x17"},
+                                   {"7x1", "1x9", "7x9"},
+                                   {"5x1x1", "3x29", "5x3x29"},
+                                   {"1", "1", "1"},
+                                   {"0x3", "1x3", "0x3"},
+                                   {"6x4x1x5", "4x7x5", "6x4x7x5"},
+                                   {"2x3x4", "2x1x1", "2x3x4"},
+                                   {"11x3", "3", "11x3"}};
   for (auto &s : shapes)
     for (const char *element : {"f32", "i8", "bf16"})
       EXPECT_EQ(check(binary("sub", element, s[0], s[1], s[2])), "") << s[0] << " - " << s[1] << " " << element;
@@ -109,7 +117,8 @@ TEST(Binary, MixedPow) {
   Case c;
   c.inputs = {"tensor<3x17xf32>", "tensor<3x17xi64>"};
   c.results = {"tensor<3x17xf32>"};
-  c.body = "%i = graph.constant dense<3> : tensor<i64>\n %e = graph.binary mod %1, %i : tensor<3x17xi64>, tensor<i64> -> tensor<3x17xi64>\n"
+  c.body = "%i = graph.constant dense<3> : tensor<i64>\n %e = graph.binary mod %1, %i : tensor<3x17xi64>, tensor<i64> "
+           "-> tensor<3x17xi64>\n"
            "%r0 = graph.binary pow %0, %e : tensor<3x17xf32>, tensor<3x17xi64> -> tensor<3x17xf32>";
   EXPECT_EQ(check(c), "");
 }
@@ -142,7 +151,8 @@ TEST(Cast, HalfTypesOnOldCpus) {
           c.results = {tensor("3x21", up ? other : half)};
           c.fills = {Fill::Special};
           c.cpu = cpu;
-          c.body = "    %r0 = graph.cast %0 {to = " + std::string(up ? other : half) + "} : " + c.inputs[0] + " -> " + c.results[0];
+          c.body = "    %r0 = graph.cast %0 {to = " + std::string(up ? other : half) + "} : " + c.inputs[0] + " -> " +
+                   c.results[0];
           EXPECT_EQ(check(c), "") << half << " " << other << " " << up << " " << cpu;
         }
 }

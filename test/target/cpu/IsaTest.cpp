@@ -16,8 +16,14 @@ TEST(Isa, Levels) {
     const char *cpu, *level;
     unsigned vectorBytes;
   };
-  for (Row row : {Row{"x86-64-v2", "sse4", 16}, {"x86-64-v3", "avx2", 32}, {"haswell", "avx2", 32}, {"znver3", "avx2", 32},
-                  {"x86-64-v4", "avx512", 64}, {"znver4", "avx512", 64}, {"sapphirerapids", "avx512", 64}, {"nehalem", "sse4", 16}}) {
+  for (Row row : {Row{"x86-64-v2", "sse4", 16},
+                  {"x86-64-v3", "avx2", 32},
+                  {"haswell", "avx2", 32},
+                  {"znver3", "avx2", 32},
+                  {"x86-64-v4", "avx512", 64},
+                  {"znver4", "avx512", 64},
+                  {"sapphirerapids", "avx512", 64},
+                  {"nehalem", "sse4", 16}}) {
     Expected<Isa> isa = resolveIsa(row.cpu);
     ASSERT_TRUE(isa.ok()) << row.cpu;
     EXPECT_EQ(isa->name, row.level) << row.cpu;

@@ -85,8 +85,9 @@ std::string test::moduleText(const Case &c) {
   };
   size_t in = c.inputs.size(), out = c.results.size();
   std::string types = "(" + list(c.inputs, "") + ") -> (" + list(c.results, "") + ")";
-  std::string text = "func.func @main(" + list(c.inputs, "%a") + ") -> (" + list(c.results, "") + ") {\n  %g:" +
-                     std::to_string(out) + " = graph.group \"" + c.kind + "\" (" + names(in, "%a") + ") : " + types + " {\n";
+  std::string text = "func.func @main(" + list(c.inputs, "%a") + ") -> (" + list(c.results, "") +
+                     ") {\n  %g:" + std::to_string(out) + " = graph.group \"" + c.kind + "\" (" + names(in, "%a") +
+                     ") : " + types + " {\n";
   text += in ? "  ^bb0(" + list(c.inputs, "%") + "):\n" : "";
   text += c.body + "\n    graph.yield " + names(out, "%r") + " : " + list(c.results, "") + "\n  }\n";
   return text + "  return " + names(out, "%g#") + " : " + list(c.results, "") + "\n}\n";
@@ -249,7 +250,8 @@ struct Runner {
 } // namespace
 
 std::string test::check(const Case &c, uint32_t seed) {
-  [[maybe_unused]] static bool once = (llvm::EnablePrettyStackTrace(), llvm::sys::PrintStackTraceOnErrorSignal(""), true);
+  [[maybe_unused]] static bool once =
+      (llvm::EnablePrettyStackTrace(), llvm::sys::PrintStackTraceOnErrorSignal(""), true);
   std::string text = moduleText(c);
   llvm::PrettyStackTraceString onCrash(text.c_str()); // a kernel that reads past a buffer names its group
   Parsed parsed = parse(text);

@@ -1,8 +1,9 @@
 //===- KernelHarness.h - compile a group, run it, compare with graph ------===//
 //
-// Every kernel under test goes the whole way: group -> emitter -> object -> ELF -> dlopen. It runs on buffers that end at
-// an unmapped page (a read or write past the end faults) with canaries in front, on a random split of its grid in random
-// order, with garbage in scratch; then once more for every in-place permission. The reference is the graph evaluator.
+// Every kernel under test goes the whole way: group -> emitter -> object -> ELF -> dlopen. It runs on buffers that end
+// at an unmapped page (a read or write past the end faults) with canaries in front, on a random split of its grid in
+// random order, with garbage in scratch; then once more for every in-place permission. The reference is the graph
+// evaluator.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

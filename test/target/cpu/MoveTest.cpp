@@ -89,15 +89,20 @@ TEST(Concat, AxesAndSizes) {
     int64_t axis;
     Dims to;
   };
-  for (const Row &r : {Row{{{3, 5}, {3, 17}}, 1, {3, 22}}, {{{3, 5}, {2, 5}, {1, 5}}, 0, {6, 5}}, {{{2, 1, 4}, {2, 3, 4}}, 1, {2, 4, 4}},
-                       {{{0}, {7}, {0}, {4}}, 0, {11}}, {{{2, 40}, {2, 24}, {2, 3}}, 1, {2, 67}}, {{{5}}, 0, {5}}}) {
+  for (const Row &r : {Row{{{3, 5}, {3, 17}}, 1, {3, 22}},
+                       {{{3, 5}, {2, 5}, {1, 5}}, 0, {6, 5}},
+                       {{{2, 1, 4}, {2, 3, 4}}, 1, {2, 4, 4}},
+                       {{{0}, {7}, {0}, {4}}, 0, {11}},
+                       {{{2, 40}, {2, 24}, {2, 3}}, 1, {2, 67}},
+                       {{{5}}, 0, {5}}}) {
     std::string names;
     std::vector<std::string> types;
     for (size_t i = 0; i < r.from.size(); ++i) {
       names += (i ? ", %" : "%") + std::to_string(i);
       types.push_back(tensor(r.from[i]));
     }
-    EXPECT_EQ(check(one("concat " + names + " {axis = " + std::to_string(r.axis) + "}", types, tensor(r.to))), "") << list(r.to);
+    EXPECT_EQ(check(one("concat " + names + " {axis = " + std::to_string(r.axis) + "}", types, tensor(r.to))), "")
+        << list(r.to);
   }
 }
 
@@ -118,8 +123,12 @@ TEST(Pad, BordersCropsAndValue) {
   struct Row {
     Dims from, pads, to;
   };
-  for (const Row &r : {Row{{3, 5}, {1, 2, 0, 3}, {4, 10}}, {{4, 9}, {-1, 0, -1, 0}, {2, 9}}, {{4, 19}, {0, -3, 2, 5}, {6, 21}},
-                       {{2, 3, 8, 8}, {0, 0, 1, 1, 0, 0, 1, 1}, {2, 3, 10, 10}}, {{0, 3}, {1, 0, 1, 0}, {2, 3}}, {{5}, {0, 0}, {5}}}) {
+  for (const Row &r : {Row{{3, 5}, {1, 2, 0, 3}, {4, 10}},
+                       {{4, 9}, {-1, 0, -1, 0}, {2, 9}},
+                       {{4, 19}, {0, -3, 2, 5}, {6, 21}},
+                       {{2, 3, 8, 8}, {0, 0, 1, 1, 0, 0, 1, 1}, {2, 3, 10, 10}},
+                       {{0, 3}, {1, 0, 1, 0}, {2, 3}},
+                       {{5}, {0, 0}, {5}}}) {
     EXPECT_EQ(check(one("pad %0 {pads = " + attr(r.pads) + "}", {tensor(r.from)}, tensor(r.to))), "") << list(r.to);
     Case c = one("pad %0 value(%1 : tensor<f32>) {pads = " + attr(r.pads) + "}", {tensor(r.from)}, tensor(r.to));
     c.inputs.push_back("tensor<f32>");
@@ -142,10 +151,16 @@ TEST(Gather, AxesAndIndexShapes) {
     int64_t axis;
     Dims to;
   };
-  for (const Row &r : {Row{{11, 33}, {5}, 0, {5, 33}}, {{11, 33}, {2, 3}, 0, {2, 3, 33}}, {{4, 11}, {9}, 1, {4, 9}},
-                       {{2, 11, 3}, {2, 2}, 1, {2, 2, 2, 3}}, {{11}, {}, 0, {}}, {{11, 5}, {0}, 0, {0, 5}}, {{32, 12}, {6, 6}, 0, {6, 6, 12}}})
+  for (const Row &r : {Row{{11, 33}, {5}, 0, {5, 33}},
+                       {{11, 33}, {2, 3}, 0, {2, 3, 33}},
+                       {{4, 11}, {9}, 1, {4, 9}},
+                       {{2, 11, 3}, {2, 2}, 1, {2, 2, 2, 3}},
+                       {{11}, {}, 0, {}},
+                       {{11, 5}, {0}, 0, {0, 5}},
+                       {{32, 12}, {6, 6}, 0, {6, 6, 12}}})
     for (const char *type : {"i64", "i32"}) {
-      Case c = one("gather %0, %1 {axis = " + std::to_string(r.axis) + "}", {tensor(r.data), tensor(r.indices, type)}, tensor(r.to));
+      Case c = one("gather %0, %1 {axis = " + std::to_string(r.axis) + "}", {tensor(r.data), tensor(r.indices, type)},
+                   tensor(r.to));
       c.fills = {Fill::Plain, Fill::Index};
       c.indexLimit = r.data[r.axis];
       EXPECT_EQ(check(c), "") << list(r.to);
@@ -175,7 +190,8 @@ TEST(GatherElements, AxesAndSmallerIndices) {
   for (int64_t axis : {0, 1, 2}) {
     Dims data = {5, 6, 7}, indices = {3, 2, 4};
     indices[axis] = 9;
-    Case c = one("gather_elements %0, %1 {axis = " + std::to_string(axis) + "}", {tensor(data), tensor(indices, "i64")}, tensor(indices));
+    Case c = one("gather_elements %0, %1 {axis = " + std::to_string(axis) + "}", {tensor(data), tensor(indices, "i64")},
+                 tensor(indices));
     c.fills = {Fill::Plain, Fill::Index};
     c.indexLimit = 5;
     EXPECT_EQ(check(c), "") << axis;
@@ -188,9 +204,12 @@ TEST(GatherND, TuplesAndBatches) {
     int64_t batch;
     Dims to;
   };
-  for (const Row &r : {Row{{4, 4, 19}, {5, 2}, 0, {5, 19}}, {{4, 4, 19}, {3, 1}, 0, {3, 4, 19}}, {{2, 4, 5, 3}, {2, 6, 1}, 1, {2, 6, 5, 3}},
+  for (const Row &r : {Row{{4, 4, 19}, {5, 2}, 0, {5, 19}},
+                       {{4, 4, 19}, {3, 1}, 0, {3, 4, 19}},
+                       {{2, 4, 5, 3}, {2, 6, 1}, 1, {2, 6, 5, 3}},
                        {{4, 4}, {2, 3, 2}, 0, {2, 3}}}) {
-    Case c = one("gather_nd %0, %1 {batch_dims = " + std::to_string(r.batch) + "}", {tensor(r.data), tensor(r.indices, "i64")}, tensor(r.to));
+    Case c = one("gather_nd %0, %1 {batch_dims = " + std::to_string(r.batch) + "}",
+                 {tensor(r.data), tensor(r.indices, "i64")}, tensor(r.to));
     c.fills = {Fill::Plain, Fill::Index};
     c.indexLimit = 4;
     EXPECT_EQ(check(c), "") << list(r.to);
@@ -199,14 +218,16 @@ TEST(GatherND, TuplesAndBatches) {
 
 TEST(ScatterND, DistinctTuples) {
   for (const char *element : {"f32", "i1", "f16"}) {
-    Case c = one("scatter_nd %0, %1, %2", {tensor({9, 7}, element), tensor({1, 1}, "i64"), tensor({1, 7}, element)}, tensor({9, 7}, element));
+    Case c = one("scatter_nd %0, %1, %2", {tensor({9, 7}, element), tensor({1, 1}, "i64"), tensor({1, 7}, element)},
+                 tensor({9, 7}, element));
     c.fills = {Fill::Plain, Fill::Index, Fill::Plain};
     c.indexLimit = 9;
     EXPECT_EQ(check(c), "") << element;
     c.fills[1] = Fill::Special;
     c.inputs[1] = tensor({16, 1}, "i64");
     c.inputs[2] = tensor({16, 7}, element);
-    c.body = "%r0 = graph.scatter_nd %0, %1, %2 : " + c.inputs[0] + ", " + c.inputs[1] + ", " + c.inputs[2] + " -> " + c.results[0];
+    c.body = "%r0 = graph.scatter_nd %0, %1, %2 : " + c.inputs[0] + ", " + c.inputs[1] + ", " + c.inputs[2] + " -> " +
+             c.results[0];
     c.fault = KernelFault::IndexOutOfRange;
     EXPECT_EQ(check(c), "") << element;
   }
@@ -219,8 +240,9 @@ TEST(Range, AllTypes) {
     c.inputs = {tensor({}, element)};
     c.results = {tensor({37}, element)};
     std::string t = tensor({}, element);
-    c.body = "%l = graph.constant dense<" + std::string(isFloat ? "1.0e4" : "10000") + "> : " + t + "\n %d = graph.constant dense<" +
-             (isFloat ? "0.25" : "3") + "> : " + t + "\n%r0 = graph.range %0, %l, %d : " + t + ", " + t + ", " + t + " -> " + c.results[0];
+    c.body = "%l = graph.constant dense<" + std::string(isFloat ? "1.0e4" : "10000") + "> : " + t +
+             "\n %d = graph.constant dense<" + (isFloat ? "0.25" : "3") + "> : " + t +
+             "\n%r0 = graph.range %0, %l, %d : " + t + ", " + t + ", " + t + " -> " + c.results[0];
     // The evaluator would derive another length: compare by hand.
     Parsed parsed = parse(moduleText(c));
     EXPECT_TRUE(parsed.module) << element;
@@ -233,7 +255,8 @@ TEST(Fusion, HeadSplitWithBias) {
   c.results = {tensor({2, 3, 10, 16})};
   c.body = "%s = graph.binary add %0, %1 : tensor<2x10x48xf32>, tensor<48xf32> -> tensor<2x10x48xf32>\n"
            "%v = graph.reshape %s {shape = array<i64: 2, 10, 3, 16>} : tensor<2x10x48xf32> -> tensor<2x10x3x16xf32>\n"
-           "%r0 = graph.transpose %v {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x10x3x16xf32> -> tensor<2x3x10x16xf32>";
+           "%r0 = graph.transpose %v {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x10x3x16xf32> -> "
+           "tensor<2x3x10x16xf32>";
   EXPECT_EQ(check(c), "");
 }
 
@@ -246,9 +269,9 @@ TEST(Fusion, TransposePlusOperand) {
       c.inputs = {tensor(dims), tensor(to), tensor({dims[0]})};
       c.results = {tensor(to), tensor(to, "i1")};
       c.cpu = cpu;
-      c.body = "%t = graph.transpose %0 {permutation = array<i64: 1, 0>} : " + tensor(dims) + " -> " + tensor(to) + "\n%r0 = graph.binary sub %t, %1 : " +
-               tensor(to) + ", " + tensor(to) + " -> " + tensor(to) + "\n%r1 = graph.binary lt %r0, %2 : " + tensor(to) + ", " + tensor({dims[0]}) +
-               " -> " + tensor(to, "i1");
+      c.body = "%t = graph.transpose %0 {permutation = array<i64: 1, 0>} : " + tensor(dims) + " -> " + tensor(to) +
+               "\n%r0 = graph.binary sub %t, %1 : " + tensor(to) + ", " + tensor(to) + " -> " + tensor(to) +
+               "\n%r1 = graph.binary lt %r0, %2 : " + tensor(to) + ", " + tensor({dims[0]}) + " -> " + tensor(to, "i1");
       EXPECT_EQ(check(c), "") << list(dims) << cpu;
     }
 }
@@ -328,8 +351,8 @@ struct Chain {
       int64_t end = start + (n - 1) * step + (step > 0 ? 1 : -1);
       Dims to = dims;
       to[axis] = n;
-      return emit("slice " + value + " {starts = " + attr({start}) + ", ends = " + attr({end < 0 ? INT64_MIN : end}) + ", steps = " +
-                      attr({step}) + ", axes = " + attr({static_cast<int64_t>(axis)}) + "}",
+      return emit("slice " + value + " {starts = " + attr({start}) + ", ends = " + attr({end < 0 ? INT64_MIN : end}) +
+                      ", steps = " + attr({step}) + ", axes = " + attr({static_cast<int64_t>(axis)}) + "}",
                   {type}, to);
     }
     case 3: {
@@ -340,7 +363,8 @@ struct Chain {
       to[axis] += other[axis];
       std::string in = input(other);
       bool first = pick(2);
-      return emit("concat " + (first ? in + ", " + value : value + ", " + in) + " {axis = " + std::to_string(axis) + "}",
+      return emit("concat " + (first ? in + ", " + value : value + ", " + in) + " {axis = " + std::to_string(axis) +
+                      "}",
                   first ? std::vector{tensor(other), type} : std::vector{type, tensor(other)}, to);
     }
     case 4: {
@@ -362,7 +386,8 @@ struct Chain {
     case 6: {
       if (rank < 2)
         return;
-      return emit("trilu " + value + " {k = " + std::to_string(pick(5) - 2) + (pick(2) ? ", upper}" : "}"), {type}, dims);
+      return emit("trilu " + value + " {k = " + std::to_string(pick(5) - 2) + (pick(2) ? ", upper}" : "}"), {type},
+                  dims);
     }
     default: {
       if (elements() > 4000)
@@ -374,7 +399,8 @@ struct Chain {
       c.inputs.push_back(tensor({n}, "i64"));
       c.fills.push_back(Fill::Index); // one limit for all index inputs: small
       std::string in = "%" + std::to_string(c.inputs.size() - 1);
-      return emit("gather " + value + ", " + in + " {axis = " + std::to_string(axis) + "}", {type, tensor({n}, "i64")}, to);
+      return emit("gather " + value + ", " + in + " {axis = " + std::to_string(axis) + "}", {type, tensor({n}, "i64")},
+                  to);
     }
     }
   }

@@ -43,7 +43,8 @@ Case reduce(const std::string &kind, const Dims &from, const Dims &axes, bool ke
     if (!gone || keep)
       to.push_back(gone ? 1 : from[i]);
   }
-  return single("reduce " + kind + " %0 {axes = " + attr(axes) + (keep ? ", keepdims}" : "}"), {tensor(from, element)}, tensor(to, element));
+  return single("reduce " + kind + " %0 {axes = " + attr(axes) + (keep ? ", keepdims}" : "}"), {tensor(from, element)},
+                tensor(to, element));
 }
 
 } // namespace
@@ -62,9 +63,19 @@ TEST(Reduce, AxesAndShapes) {
   struct Row {
     Dims from, axes;
   };
-  for (const Row &r : {Row{{4, 5, 6, 7}, {1, 2}}, {{4, 5, 6, 7}, {0, 3}}, {{4, 5, 6, 7}, {2, 3}}, {{4, 5, 6, 7}, {0, 1, 2, 3}},
-                       {{3, 1000}, {1}}, {{1000, 3}, {0}}, {{2, 64, 8, 8}, {2, 3}}, {{1, 1}, {0}}, {{0, 5}, {1}}, {{5, 0}, {1}}, {{5, 0}, {0}},
-                       {{257}, {0}}, {{33, 65}, {0}}})
+  for (const Row &r : {Row{{4, 5, 6, 7}, {1, 2}},
+                       {{4, 5, 6, 7}, {0, 3}},
+                       {{4, 5, 6, 7}, {2, 3}},
+                       {{4, 5, 6, 7}, {0, 1, 2, 3}},
+                       {{3, 1000}, {1}},
+                       {{1000, 3}, {0}},
+                       {{2, 64, 8, 8}, {2, 3}},
+                       {{1, 1}, {0}},
+                       {{0, 5}, {1}},
+                       {{5, 0}, {1}},
+                       {{5, 0}, {0}},
+                       {{257}, {0}},
+                       {{33, 65}, {0}}})
     for (bool keep : {false, true})
       for (const char *kind : {"sum", "max"}) {
         Case c = reduce(kind, r.from, r.axes, keep, "f32");
@@ -94,7 +105,8 @@ TEST(ArgReduce, AxesTiesAndNan) {
           to[axis] = 1;
         else
           to.erase(to.begin() + axis);
-        Case c = single("arg_reduce %0 {axis = " + std::to_string(axis) + flags + "}", {tensor(from, element)}, tensor(to, "i64"));
+        Case c = single("arg_reduce %0 {axis = " + std::to_string(axis) + flags + "}", {tensor(from, element)},
+                        tensor(to, "i64"));
         c.fills = {axis == 1 ? Fill::Special : Fill::Plain};
         EXPECT_EQ(check(c), "") << element << flags << " axis " << axis;
       }
@@ -117,8 +129,10 @@ TEST(MatMul, IntegersDoublesAndTransposes) {
   for (const char *element : {"i32", "i64", "f64", "i8"})
     for (bool left : {false, true})
       for (bool right : {false, true}) {
-        std::string a = tensor(left ? Dims{2, 1, 5, 3} : Dims{2, 1, 3, 5}, element), b = tensor(right ? Dims{4, 17, 5} : Dims{4, 5, 17}, element);
-        Case c = single(std::string("matmul %0, %1 {") + (left ? "transpose_lhs" : "") + (left && right ? ", " : "") + (right ? "transpose_rhs" : "") + "}",
+        std::string a = tensor(left ? Dims{2, 1, 5, 3} : Dims{2, 1, 3, 5}, element),
+                    b = tensor(right ? Dims{4, 17, 5} : Dims{4, 5, 17}, element);
+        Case c = single(std::string("matmul %0, %1 {") + (left ? "transpose_lhs" : "") + (left && right ? ", " : "") +
+                            (right ? "transpose_rhs" : "") + "}",
                         {a, b}, tensor({2, 4, 3, 17}, element));
         EXPECT_EQ(check(c), "") << element << left << right;
       }

@@ -31,7 +31,8 @@ Case softmax(const std::string &t, bool log = false) {
 
 Case layerNorm(int64_t count, int64_t n, const std::string &element = "f32") {
   std::string t = type(count, n, element), p = "tensor<" + std::to_string(n) + "x" + element + ">";
-  return rows("graph.layer_norm %0 scale(%1 : " + p + ") bias(%2 : " + p + ") {axis = 1, epsilon = 1.0e-5} : " + t, {t, p, p}, t);
+  return rows("graph.layer_norm %0 scale(%1 : " + p + ") bias(%2 : " + p + ") {axis = 1, epsilon = 1.0e-5} : " + t,
+              {t, p, p}, t);
 }
 
 } // namespace
@@ -60,9 +61,7 @@ TEST(Softmax, SpecialValues) {
       }
 }
 
-TEST(Softmax, EmptyRowsAndNoRows) {
-  EXPECT_EQ(check(softmax(type(0, 5))), "");
-}
+TEST(Softmax, EmptyRowsAndNoRows) { EXPECT_EQ(check(softmax(type(0, 5))), ""); }
 
 TEST(LayerNorm, EveryLengthTypeAndCpu) {
   for (const char *cpu : kCpus)
@@ -80,7 +79,8 @@ TEST(LayerNorm, LargeMean) {
   for (const char *cpu : kCpus) {
     std::string t = type(5, 768);
     Case c = rows("graph.layer_norm %s {axis = 1, epsilon = 1.0e-5} : " + t, {t}, t);
-    c.body = "%k = graph.constant dense<1.0e4> : tensor<f32>\n%s = graph.binary add %0, %k : " + t + ", tensor<f32> -> " + t + "\n" + c.body;
+    c.body = "%k = graph.constant dense<1.0e4> : tensor<f32>\n%s = graph.binary add %0, %k : " + t +
+             ", tensor<f32> -> " + t + "\n" + c.body;
     c.cpu = cpu;
     c.tolerance = {1e-3, 1e-3}; // x + 1e4 itself is rounded to 1e-3
     EXPECT_EQ(check(c), "") << cpu;
@@ -98,7 +98,8 @@ TEST(LayerNorm, SeveralDimsAndBroadcastParameters) {
   c.kind = "rows";
   c.inputs = {"tensor<2x3x5x8xf32>", "tensor<5x8xf32>", "tensor<8xf32>"};
   c.results = {"tensor<2x3x5x8xf32>"};
-  c.body = "%r0 = graph.layer_norm %0 scale(%1 : tensor<5x8xf32>) {axis = 2, epsilon = 1.0e-5} : tensor<2x3x5x8xf32> -> tensor<2x3x5x8xf32>";
+  c.body = "%r0 = graph.layer_norm %0 scale(%1 : tensor<5x8xf32>) {axis = 2, epsilon = 1.0e-5} : tensor<2x3x5x8xf32> "
+           "-> tensor<2x3x5x8xf32>";
   c.tolerance = {2e-5, 2e-5};
   EXPECT_EQ(check(c), "");
 }
@@ -133,8 +134,9 @@ TEST(RowsFusion, MaskedScaledSoftmax) {
   std::string t = "tensor<2x3x7x21xf32>";
   c.inputs = {t, "tensor<2x1x1x21xf32>"};
   c.results = {t};
-  c.body = "%k = graph.constant dense<0.125> : tensor<f32>\n%m = graph.binary mul %0, %k : " + t + ", tensor<f32> -> " + t +
-           "\n%a = graph.binary add %m, %1 : " + t + ", tensor<2x1x1x21xf32> -> " + t + "\n%r0 = graph.softmax %a {axis = 3} : " + t + " -> " + t;
+  c.body = "%k = graph.constant dense<0.125> : tensor<f32>\n%m = graph.binary mul %0, %k : " + t + ", tensor<f32> -> " +
+           t + "\n%a = graph.binary add %m, %1 : " + t + ", tensor<2x1x1x21xf32> -> " + t +
+           "\n%r0 = graph.softmax %a {axis = 3} : " + t + " -> " + t;
   for (const char *cpu : kCpus) {
     c.cpu = cpu;
     EXPECT_EQ(check(c), "") << cpu;
@@ -165,9 +167,11 @@ TEST(RowsFusion, ManualVariance) {
   std::string t = "tensor<6x50xf32>", s = "tensor<6x1xf32>";
   c.inputs = {t};
   c.results = {t, s};
-  c.body = "%m = graph.reduce mean %0 {axes = array<i64: 1>, keepdims} : " + t + " -> " + s + "\n%d = graph.binary sub %0, %m : " + t +
-           ", " + s + " -> " + t + "\n%v = graph.reduce sumsq %d {axes = array<i64: 1>, keepdims} : " + t + " -> " + s +
-           "\n%r1 = graph.unary rsqrt %v : " + s + " -> " + s + "\n%r0 = graph.binary mul %d, %r1 : " + t + ", " + s + " -> " + t;
+  c.body = "%m = graph.reduce mean %0 {axes = array<i64: 1>, keepdims} : " + t + " -> " + s +
+           "\n%d = graph.binary sub %0, %m : " + t + ", " + s + " -> " + t +
+           "\n%v = graph.reduce sumsq %d {axes = array<i64: 1>, keepdims} : " + t + " -> " + s +
+           "\n%r1 = graph.unary rsqrt %v : " + s + " -> " + s + "\n%r0 = graph.binary mul %d, %r1 : " + t + ", " + s +
+           " -> " + t;
   c.tolerance = {1e-5, 1e-5};
   EXPECT_EQ(check(c), "");
 }

@@ -56,7 +56,8 @@ Value cpu::emitNumber(OpBuilder &b, Location loc, Type type, double value) {
 }
 
 Value cpu::emitSplat(OpBuilder &b, Location loc, Value scalar, int64_t width) {
-  return width > 1 ? Value(vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar)) : scalar;
+  return width > 1 ? Value(vector::BroadcastOp::create(b, loc, VectorType::get({width}, scalar.getType()), scalar))
+                   : scalar;
 }
 
 Value cpu::emitWiden(OpBuilder &b, Location loc, Value stored, Type element) {
@@ -82,17 +83,20 @@ Value cpu::emitNarrow(OpBuilder &b, Location loc, Value value, Type element) {
 static Value intUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x, bool isUnsigned) {
   Value zero = emitNumber(b, loc, x.getType(), 0);
   switch (kind) {
-  case UnaryKind::neg: return arith::SubIOp::create(b, loc, zero, x);
+  case UnaryKind::neg:
+    return arith::SubIOp::create(b, loc, zero, x);
   case UnaryKind::abs:
     return isUnsigned ? x : arith::MaxSIOp::create(b, loc, x, arith::SubIOp::create(b, loc, zero, x)).getResult();
-  case UnaryKind::relu: return isUnsigned ? x : arith::MaxSIOp::create(b, loc, x, zero).getResult();
+  case UnaryKind::relu:
+    return isUnsigned ? x : arith::MaxSIOp::create(b, loc, x, zero).getResult();
   case UnaryKind::sign: {
     Value one = emitNumber(b, loc, x.getType(), 1);
     if (isUnsigned)
       return arith::MinUIOp::create(b, loc, x, one);
     return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, x, one), emitNumber(b, loc, x.getType(), -1));
   }
-  default: llvm_unreachable("kind has no integer meaning");
+  default:
+    llvm_unreachable("kind has no integer meaning");
   }
 }
 
@@ -101,23 +105,34 @@ static Value doubleUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x) {
   auto number = [&](double v) { return emitNumber(b, loc, x.getType(), v); };
   auto compare = [&](arith::CmpFPredicate p, Value y) { return arith::CmpFOp::create(b, loc, p, x, y).getResult(); };
   switch (kind) {
-  case UnaryKind::neg: return arith::NegFOp::create(b, loc, x);
-  case UnaryKind::abs: return math::AbsFOp::create(b, loc, x);
-  case UnaryKind::sqrt: return math::SqrtOp::create(b, loc, x);
-  case UnaryKind::rsqrt: return arith::DivFOp::create(b, loc, number(1), math::SqrtOp::create(b, loc, x));
-  case UnaryKind::reciprocal: return arith::DivFOp::create(b, loc, number(1), x);
-  case UnaryKind::relu: return arith::SelectOp::create(b, loc, compare(arith::CmpFPredicate::OLT, number(0)), number(0), x);
-  case UnaryKind::floor: return math::FloorOp::create(b, loc, x);
-  case UnaryKind::ceil: return math::CeilOp::create(b, loc, x);
-  case UnaryKind::round: return math::RoundEvenOp::create(b, loc, x);
+  case UnaryKind::neg:
+    return arith::NegFOp::create(b, loc, x);
+  case UnaryKind::abs:
+    return math::AbsFOp::create(b, loc, x);
+  case UnaryKind::sqrt:
+    return math::SqrtOp::create(b, loc, x);
+  case UnaryKind::rsqrt:
+    return arith::DivFOp::create(b, loc, number(1), math::SqrtOp::create(b, loc, x));
+  case UnaryKind::reciprocal:
+    return arith::DivFOp::create(b, loc, number(1), x);
+  case UnaryKind::relu:
+    return arith::SelectOp::create(b, loc, compare(arith::CmpFPredicate::OLT, number(0)), number(0), x);
+  case UnaryKind::floor:
+    return math::FloorOp::create(b, loc, x);
+  case UnaryKind::ceil:
+    return math::CeilOp::create(b, loc, x);
+  case UnaryKind::round:
+    return math::RoundEvenOp::create(b, loc, x);
   case UnaryKind::sign: // zero and NaN are their own sign
     return arith::SelectOp::create(b, loc, compare(arith::CmpFPredicate::ONE, number(0)),
                                    math::CopySignOp::create(b, loc, number(1), x), x);
-  case UnaryKind::is_nan: return compare(arith::CmpFPredicate::UNO, x);
+  case UnaryKind::is_nan:
+    return compare(arith::CmpFPredicate::UNO, x);
   case UnaryKind::is_inf:
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, loc, x),
                                  number(std::numeric_limits<double>::infinity()));
-  default: return {};
+  default:
+    return {};
   }
 }
 
@@ -139,19 +154,27 @@ Value cpu::emitElementUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x,
 
 static std::optional<arith::CmpIPredicate> comparison(BinaryKind kind, bool isUnsigned) {
   switch (kind) {
-  case BinaryKind::eq: return arith::CmpIPredicate::eq;
-  case BinaryKind::lt: return isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  case BinaryKind::le: return isUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle;
-  case BinaryKind::gt: return isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
-  case BinaryKind::ge: return isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge;
-  default: return std::nullopt;
+  case BinaryKind::eq:
+    return arith::CmpIPredicate::eq;
+  case BinaryKind::lt:
+    return isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  case BinaryKind::le:
+    return isUnsigned ? arith::CmpIPredicate::ule : arith::CmpIPredicate::sle;
+  case BinaryKind::gt:
+    return isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt;
+  case BinaryKind::ge:
+    return isUnsigned ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge;
+  default:
+    return std::nullopt;
   }
 }
 
 /// Division and remainder never trap: x/0 and x%0 give 0, INT_MIN/-1 wraps.
 static Value safeDivide(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, bool isUnsigned) {
   auto number = [&](int64_t v) { return emitNumber(b, loc, x.getType(), v); };
-  auto cmp = [&](arith::CmpIPredicate p, Value l, Value r) { return arith::CmpIOp::create(b, loc, p, l, r).getResult(); };
+  auto cmp = [&](arith::CmpIPredicate p, Value l, Value r) {
+    return arith::CmpIOp::create(b, loc, p, l, r).getResult();
+  };
   auto pick = [&](Value c, Value l, Value r) { return arith::SelectOp::create(b, loc, c, l, r).getResult(); };
   Value zero = number(0), isZero = cmp(arith::CmpIPredicate::eq, y, zero);
   if (isUnsigned) {
@@ -178,20 +201,25 @@ static Value safeDivide(OpBuilder &b, Location loc, BinaryKind kind, Value x, Va
 static Value intPower(OpBuilder &b, Location loc, Value base, Value exponent, bool isUnsigned) {
   Type type = base.getType();
   auto number = [&](int64_t v) { return emitNumber(b, loc, type, v); };
-  auto cmp = [&](arith::CmpIPredicate p, Value l, Value r) { return arith::CmpIOp::create(b, loc, p, l, r).getResult(); };
+  auto cmp = [&](arith::CmpIPredicate p, Value l, Value r) {
+    return arith::CmpIOp::create(b, loc, p, l, r).getResult();
+  };
   auto pick = [&](Value c, Value l, Value r) { return arith::SelectOp::create(b, loc, c, l, r).getResult(); };
-  Value zero = number(0), one = number(1), isOdd = cmp(arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, exponent, one), zero);
+  Value zero = number(0), one = number(1),
+        isOdd = cmp(arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, exponent, one), zero);
   auto at = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
   auto loop = scf::ForOp::create(b, loc, at(0), at(getElementTypeOrSelf(type).getIntOrFloatBitWidth()), at(1),
                                  ValueRange{one, base, exponent});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value result = loop.getRegionIterArgs()[0], square = loop.getRegionIterArgs()[1], rest = loop.getRegionIterArgs()[2];
+    Value result = loop.getRegionIterArgs()[0], square = loop.getRegionIterArgs()[1],
+          rest = loop.getRegionIterArgs()[2];
     Value bit = cmp(arith::CmpIPredicate::ne, arith::AndIOp::create(b, loc, rest, one), zero);
     result = pick(bit, arith::MulIOp::create(b, loc, result, square), result);
-    scf::YieldOp::create(b, loc, ValueRange{result, arith::MulIOp::create(b, loc, square, square),
-                                            arith::ShRUIOp::create(b, loc, rest, one)});
+    scf::YieldOp::create(
+        b, loc,
+        ValueRange{result, arith::MulIOp::create(b, loc, square, square), arith::ShRUIOp::create(b, loc, rest, one)});
   }
   if (isUnsigned)
     return loop.getResult(0);
@@ -205,46 +233,70 @@ static Value intBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Val
   if (auto predicate = comparison(kind, isUnsigned))
     return arith::CmpIOp::create(b, loc, *predicate, x, y);
   switch (kind) {
-  case BinaryKind::add: return arith::AddIOp::create(b, loc, x, y);
-  case BinaryKind::sub: return arith::SubIOp::create(b, loc, x, y);
-  case BinaryKind::mul: return arith::MulIOp::create(b, loc, x, y);
+  case BinaryKind::add:
+    return arith::AddIOp::create(b, loc, x, y);
+  case BinaryKind::sub:
+    return arith::SubIOp::create(b, loc, x, y);
+  case BinaryKind::mul:
+    return arith::MulIOp::create(b, loc, x, y);
   case BinaryKind::min:
-    return isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult() : arith::MinSIOp::create(b, loc, x, y).getResult();
+    return isUnsigned ? arith::MinUIOp::create(b, loc, x, y).getResult()
+                      : arith::MinSIOp::create(b, loc, x, y).getResult();
   case BinaryKind::max:
-    return isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult() : arith::MaxSIOp::create(b, loc, x, y).getResult();
+    return isUnsigned ? arith::MaxUIOp::create(b, loc, x, y).getResult()
+                      : arith::MaxSIOp::create(b, loc, x, y).getResult();
   case BinaryKind::div:
   case BinaryKind::mod:
-  case BinaryKind::fmod: return safeDivide(b, loc, kind, x, y, isUnsigned);
-  case BinaryKind::pow: return intPower(b, loc, x, y, isUnsigned);
+  case BinaryKind::fmod:
+    return safeDivide(b, loc, kind, x, y, isUnsigned);
+  case BinaryKind::pow:
+    return intPower(b, loc, x, y, isUnsigned);
   case BinaryKind::logical_and:
-  case BinaryKind::bit_and: return arith::AndIOp::create(b, loc, x, y);
+  case BinaryKind::bit_and:
+    return arith::AndIOp::create(b, loc, x, y);
   case BinaryKind::logical_or:
-  case BinaryKind::bit_or: return arith::OrIOp::create(b, loc, x, y);
+  case BinaryKind::bit_or:
+    return arith::OrIOp::create(b, loc, x, y);
   case BinaryKind::logical_xor:
-  case BinaryKind::bit_xor: return arith::XOrIOp::create(b, loc, x, y);
-  default: llvm_unreachable("comparison");
+  case BinaryKind::bit_xor:
+    return arith::XOrIOp::create(b, loc, x, y);
+  default:
+    llvm_unreachable("comparison");
   }
 }
 
 /// Arithmetic and comparisons of f64; null for pow and fmod.
 static Value doubleBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y) {
   switch (kind) {
-  case BinaryKind::add: return arith::AddFOp::create(b, loc, x, y);
-  case BinaryKind::sub: return arith::SubFOp::create(b, loc, x, y);
-  case BinaryKind::mul: return arith::MulFOp::create(b, loc, x, y);
-  case BinaryKind::div: return arith::DivFOp::create(b, loc, x, y);
-  case BinaryKind::min: return arith::MinimumFOp::create(b, loc, x, y);
-  case BinaryKind::max: return arith::MaximumFOp::create(b, loc, x, y);
-  case BinaryKind::eq: return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
-  case BinaryKind::lt: return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
-  case BinaryKind::le: return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, x, y);
-  case BinaryKind::gt: return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
-  case BinaryKind::ge: return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, y);
-  default: return {};
+  case BinaryKind::add:
+    return arith::AddFOp::create(b, loc, x, y);
+  case BinaryKind::sub:
+    return arith::SubFOp::create(b, loc, x, y);
+  case BinaryKind::mul:
+    return arith::MulFOp::create(b, loc, x, y);
+  case BinaryKind::div:
+    return arith::DivFOp::create(b, loc, x, y);
+  case BinaryKind::min:
+    return arith::MinimumFOp::create(b, loc, x, y);
+  case BinaryKind::max:
+    return arith::MaximumFOp::create(b, loc, x, y);
+  case BinaryKind::eq:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
+  case BinaryKind::lt:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
+  case BinaryKind::le:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, x, y);
+  case BinaryKind::gt:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, y);
+  case BinaryKind::ge:
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, y);
+  default:
+    return {};
   }
 }
 
-Value cpu::emitElementBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, Type element, Type rhsElement) {
+Value cpu::emitElementBinary(OpBuilder &b, Location loc, BinaryKind kind, Value x, Value y, Type element,
+                             Type rhsElement) {
   if (isa<IntegerType>(element) && element == rhsElement)
     return intBinary(b, loc, kind, x, y, isUnsigned(element));
   if (scalarOf(x).isF32() && scalarOf(y).isF32())
@@ -254,7 +306,8 @@ Value cpu::emitElementBinary(OpBuilder &b, Location loc, BinaryKind kind, Value 
       return r;
   // pow and fmod of f64, and pow of two types: in f32, then to the left operand's type.
   Type f32 = b.getF32Type();
-  Value r = emitBinary(b, loc, kind, emitElementCast(b, loc, x, element, f32), emitElementCast(b, loc, y, rhsElement, f32));
+  Value r =
+      emitBinary(b, loc, kind, emitElementCast(b, loc, x, element, f32), emitElementCast(b, loc, y, rhsElement, f32));
   return emitElementCast(b, loc, r, f32, is16BitFloat(element) ? f32 : element);
 }
 
@@ -267,7 +320,9 @@ static Value saturatingCast(OpBuilder &b, Location loc, Value x, Type target, bo
   unsigned bits = getElementTypeOrSelf(target).getIntOrFloatBitWidth();
   Type type = x.getType();
   double high = std::ldexp(1.0, isUnsigned ? bits : bits - 1), low = isUnsigned ? 0 : -high;
-  auto integer = [&](const APInt &v) { return emitConstant(b, loc, target, b.getIntegerAttr(getElementTypeOrSelf(target), v)); };
+  auto integer = [&](const APInt &v) {
+    return emitConstant(b, loc, target, b.getIntegerAttr(getElementTypeOrSelf(target), v));
+  };
   auto compare = [&](arith::CmpFPredicate p, double v) {
     return arith::CmpFOp::create(b, loc, p, x, emitNumber(b, loc, type, v)).getResult();
   };
@@ -292,7 +347,8 @@ static Value floatCast(OpBuilder &b, Location loc, Value x, Type to) {
   Type target = withElement(x.getType(), to);
   if (x.getType() == target)
     return x;
-  return to.isF64() ? arith::ExtFOp::create(b, loc, target, x).getResult() : arith::TruncFOp::create(b, loc, target, x).getResult();
+  return to.isF64() ? arith::ExtFOp::create(b, loc, target, x).getResult()
+                    : arith::TruncFOp::create(b, loc, target, x).getResult();
 }
 
 Value cpu::emitElementCast(OpBuilder &b, Location loc, Value x, Type from, Type to) {
@@ -334,11 +390,16 @@ Value cpu::emitReduceStep(OpBuilder &b, Location loc, ReduceKind kind, Value acc
   };
   switch (kind) {
   case ReduceKind::sum:
-  case ReduceKind::mean: return combine(BinaryKind::add, acc, x);
-  case ReduceKind::sumsq: return combine(BinaryKind::add, acc, combine(BinaryKind::mul, x, x));
-  case ReduceKind::prod: return combine(BinaryKind::mul, acc, x);
-  case ReduceKind::max: return combine(BinaryKind::max, acc, x);
-  case ReduceKind::min: return combine(BinaryKind::min, acc, x);
+  case ReduceKind::mean:
+    return combine(BinaryKind::add, acc, x);
+  case ReduceKind::sumsq:
+    return combine(BinaryKind::add, acc, combine(BinaryKind::mul, x, x));
+  case ReduceKind::prod:
+    return combine(BinaryKind::mul, acc, x);
+  case ReduceKind::max:
+    return combine(BinaryKind::max, acc, x);
+  case ReduceKind::min:
+    return combine(BinaryKind::min, acc, x);
   }
   llvm_unreachable("covered switch");
 }

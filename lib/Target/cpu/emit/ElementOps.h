@@ -22,17 +22,18 @@ mlir::Value emitWiden(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored
 mlir::Value emitNarrow(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type element);
 
 /// `element` is that of the operand (of the left one for binary kinds, with `rhsElement` for pow).
-mlir::Value emitElementUnary(mlir::OpBuilder &b, mlir::Location loc, graph::UnaryKind kind, mlir::Value x, mlir::Type element);
-mlir::Value emitElementBinary(mlir::OpBuilder &b, mlir::Location loc, graph::BinaryKind kind, mlir::Value x, mlir::Value y,
-                              mlir::Type element, mlir::Type rhsElement);
+mlir::Value emitElementUnary(mlir::OpBuilder &b, mlir::Location loc, graph::UnaryKind kind, mlir::Value x,
+                             mlir::Type element);
+mlir::Value emitElementBinary(mlir::OpBuilder &b, mlir::Location loc, graph::BinaryKind kind, mlir::Value x,
+                              mlir::Value y, mlir::Type element, mlir::Type rhsElement);
 mlir::Value emitElementCast(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to);
 
 /// Accumulation step, start and end of a reduction over elements of type `element`.
-mlir::Value emitReduceStep(mlir::OpBuilder &b, mlir::Location loc, graph::ReduceKind kind, mlir::Value acc, mlir::Value x,
-                           mlir::Type element);
+mlir::Value emitReduceStep(mlir::OpBuilder &b, mlir::Location loc, graph::ReduceKind kind, mlir::Value acc,
+                           mlir::Value x, mlir::Type element);
 mlir::TypedAttr reduceIdentity(graph::ReduceKind kind, mlir::Type element);
-mlir::Value emitReduceEnd(mlir::OpBuilder &b, mlir::Location loc, graph::ReduceKind kind, mlir::Value acc, int64_t count,
-                          mlir::Type element);
+mlir::Value emitReduceEnd(mlir::OpBuilder &b, mlir::Location loc, graph::ReduceKind kind, mlir::Value acc,
+                          int64_t count, mlir::Type element);
 
 /// A number as a register of `type` (scalar or vector, float or integer).
 mlir::Value emitNumber(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);

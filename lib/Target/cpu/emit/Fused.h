@@ -1,7 +1,7 @@
 //===- Fused.h - any tensor of a group, element by element ------*- C++ -*-===//
 //
-// Instead of materialising intermediates, an element (or a vector of them along the run) is computed where it is needed by
-// walking the group backwards. FusedAnalysis finds loops in which that is cheap; FusedEmitter makes the code.
+// Instead of materialising intermediates, an element (or a vector of them along the run) is computed where it is needed
+// by walking the group backwards. FusedAnalysis finds loops in which that is cheap; FusedEmitter makes the code.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,8 +43,8 @@ public:
 
   /// One walk over one space. Nullopt if unsupported, or if the space must be refined first: then `refinement` is set.
   using Roots = llvm::function_ref<void(IndexWalk &, llvm::SmallVectorImpl<std::pair<mlir::Value, Affine>> &)>;
-  static std::optional<Piece> walk(Roots roots, const IndexSpace &space, bool mayCut, std::optional<Refinement> &refinement,
-                                   const Known &known = {});
+  static std::optional<Piece> walk(Roots roots, const IndexSpace &space, bool mayCut,
+                                   std::optional<Refinement> &refinement, const Known &known = {});
 
 private:
   FusedAnalysis(const IndexSpace &start, bool mayCut, const Known &known) : IndexWalk(true), known(known) {
@@ -80,8 +80,8 @@ public:
   unsigned addLoop(int64_t extent, unsigned depth, mlir::Value value);
   const IndexSpace &currentSpace() const { return space; }
 
-  /// Code goes into the loop's body until leave(), except what is known outside: that goes in front of the loop. Leaving
-  /// forgets what was computed inside.
+  /// Code goes into the loop's body until leave(), except what is known outside: that goes in front of the loop.
+  /// Leaving forgets what was computed inside.
   void enter(mlir::scf::ForOp loop);
   void leave();
   /// Lanes of what follows; `mask` (vector of i1) guards memory in a last partial vector.
@@ -135,7 +135,9 @@ private:
   mlir::Value splat(Register r);
   mlir::OpBuilder &builderAt(unsigned depth);
   mlir::Value flat(mlir::Value memref);
-  mlir::Value memoryOf(mlir::Value tensor) { return inputs.contains(tensor) ? inputs.lookup(tensor) : tables.lookup(tensor); }
+  mlir::Value memoryOf(mlir::Value tensor) {
+    return inputs.contains(tensor) ? inputs.lookup(tensor) : tables.lookup(tensor);
+  }
 
   struct Known {
     Affine index;
@@ -144,7 +146,7 @@ private:
   KernelBuilder &k;
   llvm::SmallVector<mlir::OpBuilder, 4> levels; ///< one per open loop, the function's entry first
   size_t base = 0;                              ///< level of depth 0
-  llvm::SmallVector<mlir::Value> values; ///< per variable of the space
+  llvm::SmallVector<mlir::Value> values;        ///< per variable of the space
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Known, 1>> memo;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, std::pair<mlir::Value, unsigned>> splats;
   llvm::DenseMap<mlir::Value, mlir::Value> inputs, tables; ///< tensor -> flat memref

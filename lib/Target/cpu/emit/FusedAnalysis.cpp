@@ -28,7 +28,8 @@ void FusedAnalysis::visit(Value tensor, const Affine &index) {
   seen.push_back(index);
   bool varies = !space.isUniform(index);
   if (varies)
-    piece.widestBytes = std::max(piece.widestBytes, storedType(tensorOf(tensor).getElementType()).getIntOrFloatBitWidth() / 8);
+    piece.widestBytes =
+        std::max(piece.widestBytes, storedType(tensorOf(tensor).getElementType()).getIntOrFloatBitWidth() / 8);
   if (known)
     if (std::optional<bool> served = known(tensor, index, space)) {
       isSupported &= *served;
@@ -49,15 +50,16 @@ void FusedAnalysis::visitOp(Operation *op, const Affine &index) {
           piece.reads.push_back({c.getResult(), index});
       })
       .Case([](FillOp) {})
-      .Case<UnaryOp, BinaryOp, SelectOp, CastOp, BroadcastOp, ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp>([&](auto o) {
-        if (auto slice = dyn_cast<SliceOp>(o.getOperation()); slice && !slice.getStarts()) {
-          isSupported = false;
-          return;
-        }
-        unsigned tensors = isa<UnaryOp, BinaryOp, SelectOp, CastOp>(o) ? o->getNumOperands() : 1;
-        for (unsigned i = 0; i < tensors; ++i)
-          visit(o->getOperand(i), operandIndex(o, i, index));
-      })
+      .Case<UnaryOp, BinaryOp, SelectOp, CastOp, BroadcastOp, ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp>(
+          [&](auto o) {
+            if (auto slice = dyn_cast<SliceOp>(o.getOperation()); slice && !slice.getStarts()) {
+              isSupported = false;
+              return;
+            }
+            unsigned tensors = isa<UnaryOp, BinaryOp, SelectOp, CastOp>(o) ? o->getNumOperands() : 1;
+            for (unsigned i = 0; i < tensors; ++i)
+              visit(o->getOperand(i), operandIndex(o, i, index));
+          })
       .Case([&](ConcatOp c) {
         SmallVector<ConcatPart> parts = concatParts(c, index);
         if (parts.size() > 1 && !space.isUniform(parts[0].where))

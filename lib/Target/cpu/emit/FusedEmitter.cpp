@@ -37,7 +37,8 @@ FusedEmitter::FusedEmitter(KernelBuilder &kernel, GroupOp group)
   bool gathers = llvm::any_of(body, [](Operation &op) { return isa<GatherOp, GatherElementsOp, GatherNDOp>(op); });
   if (gathers) {
     fault = memref::AllocaOp::create(b, loc, MemRefType::get({1}, b.getI32Type()));
-    memref::StoreOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 0, 32), fault, ValueRange{indexConstant(b, loc, 0)});
+    memref::StoreOp::create(b, loc, arith::ConstantIntOp::create(b, loc, 0, 32), fault,
+                            ValueRange{indexConstant(b, loc, 0)});
   }
   for (ConstantOp op : body.getOps<ConstantOp>())
     if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()); dense && !dense.isSplat()) {
@@ -46,9 +47,11 @@ FusedEmitter::FusedEmitter(KernelBuilder &kernel, GroupOp group)
       std::string name = "table" + std::to_string(tables.size());
       auto type = MemRefType::get({dense.getNumElements()}, storedType(elementOf(op.getResult())));
       std::vector<char> bytes = host.toBytes();
-      auto table = DenseElementsAttr::getFromRawBuffer(RankedTensorType::get(type.getShape(), type.getElementType()), bytes);
+      auto table =
+          DenseElementsAttr::getFromRawBuffer(RankedTensorType::get(type.getShape(), type.getElementType()), bytes);
       OpBuilder top(k.func);
-      memref::GlobalOp::create(top, loc, name, top.getStringAttr("private"), type, table, /*constant=*/true, IntegerAttr());
+      memref::GlobalOp::create(top, loc, name, top.getStringAttr("private"), type, table, /*constant=*/true,
+                               IntegerAttr());
       tables[op.getResult()] = memref::GetGlobalOp::create(b, loc, type, name);
     }
 }
@@ -102,7 +105,7 @@ void FusedEmitter::leave() {
   levels.pop_back();
   levels.back().setInsertionPointAfter(loop);
   if (levels.size() <= base)
-    return; // begin() will forget the rest
+    return;                           // begin() will forget the rest
   forgetDeeper(levels.size() - base); // depth of the loop just left
 }
 
@@ -161,7 +164,8 @@ Register FusedEmitter::materialise(const Affine &index) {
   SmallVector<Attribute> steps;
   for (int64_t i = 0; i < width; ++i)
     steps.push_back(b.getIndexAttr(i * stride));
-  Value lanes = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(VectorType::get({width}, b.getIndexType()), steps));
+  Value lanes =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(VectorType::get({width}, b.getIndexType()), steps));
   return {arith::AddIOp::create(b, loc, emitSplat(b, loc, base, width), lanes), false, depth};
 }
 
@@ -286,7 +290,8 @@ SmallVector<Value> FusedEmitter::loadLines(const LeafRead &read, int64_t count) 
 }
 
 void FusedEmitter::rememberStored(const LeafRead &read, Value stored) {
-  remember(read.tensor, read.index, {emitWiden(levels.back(), loc, stored, elementOf(read.tensor)), false, space.variables[space.run()].depth});
+  remember(read.tensor, read.index,
+           {emitWiden(levels.back(), loc, stored, elementOf(read.tensor)), false, space.variables[space.run()].depth});
 }
 
 void FusedEmitter::store(unsigned result, const Affine &index, Value value) {
@@ -328,9 +333,8 @@ Register FusedEmitter::compute(Operation *op, const Affine &index) {
       .Case([&](ConstantOp o) { return constant(o, index); })
       .Case([&](FillOp o) { return literal(cast<DenseElementsAttr>(o.getValue()), elementOf(o.getResult())); })
       .Case<UnaryOp, BinaryOp, SelectOp, CastOp>([&](auto o) { return elementwise(o, index); })
-      .Case<BroadcastOp, ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp>([&](auto o) {
-        return at(o->getOperand(0), operandIndex(o, 0, index));
-      })
+      .Case<BroadcastOp, ReshapeOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp>(
+          [&](auto o) { return at(o->getOperand(0), operandIndex(o, 0, index)); })
       .Case([&](ConcatOp o) { return concat(o, index); })
       .Case([&](PadOp o) { return pad(o, index); })
       .Case([&](TriluOp o) { return trilu(o, index); })
@@ -348,7 +352,8 @@ Register FusedEmitter::elementwise(Operation *op, const Affine &index) {
     if (auto unary = dyn_cast<UnaryOp>(op))
       return emitElementUnary(b, loc, unary.getKind(), v[0], elementOf(unary.getInput()));
     if (auto binary = dyn_cast<BinaryOp>(op))
-      return emitElementBinary(b, loc, binary.getKind(), v[0], v[1], elementOf(binary.getLhs()), elementOf(binary.getRhs()));
+      return emitElementBinary(b, loc, binary.getKind(), v[0], v[1], elementOf(binary.getLhs()),
+                               elementOf(binary.getRhs()));
     if (auto cast = dyn_cast<CastOp>(op))
       return emitElementCast(b, loc, v[0], elementOf(cast.getInput()), cast.getTo());
     return arith::SelectOp::create(b, loc, v[0], v[1], v[2]);
@@ -371,7 +376,8 @@ Register FusedEmitter::concat(ConcatOp op, const Affine &index) {
     }
     Register where = materialise(part.where);
     result = combine({where, value, result}, [&](OpBuilder &b, ArrayRef<Value> v) -> Value {
-      Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, v[0], emitNumber(b, loc, v[0].getType(), 0));
+      Value reached =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, v[0], emitNumber(b, loc, v[0].getType(), 0));
       return arith::SelectOp::create(b, loc, reached, v[1], v[2]);
     });
   }
@@ -386,7 +392,8 @@ Register FusedEmitter::pad(PadOp op, const Affine &index) {
   Register result = at(op.getInput(), place.operand);
   for (auto &[where, bound] : place.conditions)
     result = combine({materialise(where), result, fill}, [&, bound = bound](OpBuilder &b, ArrayRef<Value> v) -> Value {
-      Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, v[0], emitNumber(b, loc, v[0].getType(), bound));
+      Value inside =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, v[0], emitNumber(b, loc, v[0].getType(), bound));
       return arith::SelectOp::create(b, loc, inside, v[1], v[2]);
     });
   return result;
@@ -411,7 +418,8 @@ Register FusedEmitter::range(RangeOp op, const Affine &index) {
     int64_t lanes = isa<VectorType>(v[0].getType()) ? width : 1;
     Value i = arith::IndexCastOp::create(b, loc, registerType(b.getI64Type(), lanes), v[0]);
     if (!isa<FloatType>(computed)) {
-      Value step = emitElementCast(b, loc, i, b.getI64Type(), IntegerType::get(b.getContext(), computed.getIntOrFloatBitWidth()));
+      Value step = emitElementCast(b, loc, i, b.getI64Type(),
+                                   IntegerType::get(b.getContext(), computed.getIntOrFloatBitWidth()));
       return arith::AddIOp::create(b, loc, v[1], arith::MulIOp::create(b, loc, step, v[2]));
     }
     Type f64 = b.getF64Type();

@@ -1,7 +1,8 @@
 //===- Generic.cpp - any other primitive ----------------------------------===//
 //
 // Reductions over any dims, arg_reduce, cumsum and matrix products of any element type: for every element of the result
-// (vectors along the run where that is contiguous) a loop nest over the dims that vanish. The last resort, correct first.
+// (vectors along the run where that is contiguous) a loop nest over the dims that vanish. The last resort, correct
+// first.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/cpu/emit/Emit.h"
@@ -58,7 +59,8 @@ Nest lineNest(Value input, ArrayRef<int64_t> axes) {
     nest.count *= e;
   bool isEmpty = llvm::is_contained(extents, 0);
   nest.extents = isEmpty ? SmallVector<int64_t>{0} : llvm::map_to_vector(merged.dims, [](auto &d) { return d.extent; });
-  nest.loopStrides.push_back(isEmpty ? SmallVector<int64_t>{0} : llvm::map_to_vector(merged.dims, [](auto &d) { return d.stride; }));
+  nest.loopStrides.push_back(isEmpty ? SmallVector<int64_t>{0}
+                                     : llvm::map_to_vector(merged.dims, [](auto &d) { return d.stride; }));
   nest.operands = {input};
   nest.kept.push_back(StridedView(keptExtents, keptStrides));
   return nest;
@@ -150,7 +152,8 @@ std::optional<KernelPlan> match(const EmitRequest &request) {
 class GenericEmitter {
 public:
   GenericEmitter(const EmitRequest &request, KernelBuilder &k)
-      : fused(k, request.group), loops(fused, k, request.isa, request.group), op(soleOp(request.group)), nest(nestOf(op)) {}
+      : fused(k, request.group), loops(fused, k, request.isa, request.group), op(soleOp(request.group)),
+        nest(nestOf(op)) {}
 
   void run() {
     Piece piece = *analyse(nest);
@@ -170,7 +173,9 @@ private:
   Type element0() { return tensorOf(nest.operands[0]).getElementType(); }
 
   /// The mean of integers divides a sum that has not wrapped.
-  Type accumulated(ReduceKind kind) { return kind == ReduceKind::mean && isa<IntegerType>(element0()) ? b().getI64Type() : element0(); }
+  Type accumulated(ReduceKind kind) {
+    return kind == ReduceKind::mean && isa<IntegerType>(element0()) ? b().getI64Type() : element0();
+  }
 
   Value splat(Value scalar) { return fused.full({scalar, true, kInnermost}); }
   Value literal(TypedAttr attr) { return splat(arith::ConstantOp::create(b(), fused.loc, attr)); }
@@ -182,16 +187,17 @@ private:
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       ReduceKind kind = reduce.getKind();
       Type type = accumulated(kind);
-      SmallVector<Value> acc = loopNest(0, {literal(reduceIdentity(kind, type))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
-        Value x = type == element0() ? operand(0) : emitElementCast(b(), fused.loc, operand(0), element0(), type);
-        return {emitReduceStep(b(), fused.loc, kind, a[0], x, type)};
-      });
+      SmallVector<Value> acc =
+          loopNest(0, {literal(reduceIdentity(kind, type))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
+            Value x = type == element0() ? operand(0) : emitElementCast(b(), fused.loc, operand(0), element0(), type);
+            return {emitReduceStep(b(), fused.loc, kind, a[0], x, type)};
+          });
       Value end = emitReduceEnd(b(), fused.loc, kind, acc[0], nest.cost(), type);
       fused.store(0, where, type == element0() ? end : emitElementCast(b(), fused.loc, end, type, element0()));
     } else if (isa<MatMulOp>(op)) {
-      SmallVector<Value> acc = loopNest(0, {literal(reduceIdentity(ReduceKind::sum, element0()))}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
-        return {multiplyAdd(operand(0), operand(1), a[0])};
-      });
+      SmallVector<Value> acc = loopNest(
+          0, {literal(reduceIdentity(ReduceKind::sum, element0()))},
+          [&](ArrayRef<Value> a) -> SmallVector<Value> { return {multiplyAdd(operand(0), operand(1), a[0])}; });
       fused.store(0, where, acc[0]);
     } else if (auto arg = dyn_cast<ArgReduceOp>(op))
       fused.store(0, where, argReduce(arg));
@@ -206,10 +212,12 @@ private:
   }
 
   /// Loops over the extents from number `level` on, carrying `init`.
-  SmallVector<Value> loopNest(size_t level, SmallVector<Value> init, llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> body) {
+  SmallVector<Value> loopNest(size_t level, SmallVector<Value> init,
+                              llvm::function_ref<SmallVector<Value>(ArrayRef<Value>)> body) {
     if (level == nest.extents.size())
       return body(init);
-    auto loop = scf::ForOp::create(b(), fused.loc, loops.index(0), loops.index(nest.extents[level]), loops.index(1), init);
+    auto loop =
+        scf::ForOp::create(b(), fused.loc, loops.index(0), loops.index(nest.extents[level]), loops.index(1), init);
     fused.enter(loop);
     variables.push_back(fused.addLoop(nest.extents[level], 2 + level, loop.getInductionVar()));
     SmallVector<Value> carried(loop.getRegionIterArgs());
@@ -222,16 +230,22 @@ private:
   /// x is a better extreme than `best`: NaN beats every number, as in numpy; among equals the first or the last wins.
   Value isBetter(ArgReduceOp arg, Value x, Value best) {
     Type type = element0();
-    auto compare = [&](BinaryKind kind, Value l, Value r) { return emitElementBinary(b(), fused.loc, kind, l, r, type, type); };
+    auto compare = [&](BinaryKind kind, Value l, Value r) {
+      return emitElementBinary(b(), fused.loc, kind, l, r, type, type);
+    };
     bool orEqual = arg.getSelectLast();
-    BinaryKind kind = arg.getMin() ? (orEqual ? BinaryKind::le : BinaryKind::lt) : (orEqual ? BinaryKind::ge : BinaryKind::gt);
+    BinaryKind kind =
+        arg.getMin() ? (orEqual ? BinaryKind::le : BinaryKind::lt) : (orEqual ? BinaryKind::ge : BinaryKind::gt);
     Value better = compare(kind, x, best);
     if (!isa<FloatType>(type))
       return better;
-    auto isNan = [&](Value v) { return arith::CmpFOp::create(b(), fused.loc, arith::CmpFPredicate::UNO, v, v).getResult(); };
+    auto isNan = [&](Value v) {
+      return arith::CmpFOp::create(b(), fused.loc, arith::CmpFPredicate::UNO, v, v).getResult();
+    };
     Value wins = isNan(x);
     if (!orEqual) // comparisons with a NaN are false: only NaN can replace NaN
-      wins = arith::AndIOp::create(b(), fused.loc, wins, arith::CmpFOp::create(b(), fused.loc, arith::CmpFPredicate::ORD, best, best));
+      wins = arith::AndIOp::create(b(), fused.loc, wins,
+                                   arith::CmpFOp::create(b(), fused.loc, arith::CmpFPredicate::ORD, best, best));
     return arith::OrIOp::create(b(), fused.loc, better, wins);
   }
 
@@ -245,9 +259,11 @@ private:
     SmallVector<Value> best = loopNest(0, {start, zero, none}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
       Value x = operand(0);
       Value better = arith::OrIOp::create(b(), fused.loc, isBetter(arg, x, a[0]), a[2]);
-      Value here = arith::IndexCastOp::create(b(), fused.loc, b().getI64Type(), fused.indexValue(Affine::variable(variables[0])));
+      Value here = arith::IndexCastOp::create(b(), fused.loc, b().getI64Type(),
+                                              fused.indexValue(Affine::variable(variables[0])));
       Value no = splat(arith::ConstantIntOp::create(b(), fused.loc, 0, 1));
-      return {arith::SelectOp::create(b(), fused.loc, better, x, a[0]), arith::SelectOp::create(b(), fused.loc, better, splat(here), a[1]), no};
+      return {arith::SelectOp::create(b(), fused.loc, better, x, a[0]),
+              arith::SelectOp::create(b(), fused.loc, better, splat(here), a[1]), no};
     });
     return best[1];
   }

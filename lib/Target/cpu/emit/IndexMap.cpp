@@ -27,7 +27,8 @@ void Affine::add(const Affine &other, int64_t factor) {
   auto a = terms.begin(), aEnd = terms.end();
   auto b = other.terms.begin(), bEnd = other.terms.end();
   while (a != aEnd || b != bEnd) {
-    bool takeA = b == bEnd || (a != aEnd && a->first <= b->first), takeB = a == aEnd || (b != bEnd && b->first <= a->first);
+    bool takeA = b == bEnd || (a != aEnd && a->first <= b->first),
+         takeB = a == aEnd || (b != bEnd && b->first <= a->first);
     unsigned var = takeA ? a->first : b->first;
     int64_t c = (takeA ? a->second : 0) + (takeB ? factor * b->second : 0);
     if (c)

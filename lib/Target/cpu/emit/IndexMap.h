@@ -1,9 +1,9 @@
 //===- IndexMap.h - where the elements of a fused group come from ---------===//
 //
-// Position p of a result (row-major) is written as a sum over loop variables. Every op of a group says where its operands'
-// elements lie; most are strided views (broadcast, transpose, slice, reshape), so positions stay sums and no division
-// survives into the code, provided that the loop variables are fine enough. The space starts as ONE variable over all
-// elements and is refined only where an op asks for it:
+// Position p of a result (row-major) is written as a sum over loop variables. Every op of a group says where its
+// operands' elements lie; most are strided views (broadcast, transpose, slice, reshape), so positions stay sums and no
+// division survives into the code, provided that the loop variables are fine enough. The space starts as ONE variable
+// over all elements and is refined only where an op asks for it:
 //
 //   result [2, 3, 8] = transpose(x [3, 2, 8]):  p = v0              x wants (p / 8) % 3 ...   split v0 -> 2, 3, 8
 //                                               p = 24 a + 8 b + c  x at 16 b + 8 a + c       c is contiguous: vectors
@@ -45,7 +45,7 @@ class IndexSpace {
 public:
   struct Variable {
     int64_t extent;
-    unsigned depth;   ///< of the loop in which its value is known
+    unsigned depth;       ///< of the loop in which its value is known
     bool perLane = false; ///< not affine along the run: forces scalar code
   };
 

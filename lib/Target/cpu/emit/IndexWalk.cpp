@@ -87,7 +87,8 @@ Affine IndexWalk::gatherElementsIndex(GatherElementsOp op, const Affine &index) 
   int64_t axis = op.getAxis(), along = strides[axis];
   strides[axis] = 0;
   Affine position = viewIndex(StridedView(shapeOf(op.getResult()), strides), index);
-  position.add(Affine::variable(derive({Derived::Gathered, index, shapeOf(op.getData())[axis], op.getIndices()})), along);
+  position.add(Affine::variable(derive({Derived::Gathered, index, shapeOf(op.getData())[axis], op.getIndices()})),
+               along);
   return position;
 }
 
@@ -99,7 +100,8 @@ Affine IndexWalk::gatherNDIndex(GatherNDOp op, const Affine &index) {
   for (int64_t i = 0; i < length; ++i) {
     Affine item{i, {}};
     item.add(tuple, length);
-    position.add(Affine::variable(derive({Derived::Gathered, item, data[batch + i], op.getIndices()})), strides[batch + i]);
+    position.add(Affine::variable(derive({Derived::Gathered, item, data[batch + i], op.getIndices()})),
+                 strides[batch + i]);
   }
   Affine batchIndex = divide(tuple, product(tuples.drop_front(batch).drop_back())).first;
   position.add(batchIndex, product(data.drop_front(batch)));
@@ -170,7 +172,8 @@ IndexWalk::PadPlace IndexWalk::padPlace(PadOp op, const Affine &index) {
     own.offset -= low;
     auto [first, last] = space.range(own);
     place.isOutside |= last < 0 || first >= bound;
-    bool isCut = (first < 0 && last >= 0 && requestCut(own, 0)) || (last >= bound && first < bound && requestCut(own, bound));
+    bool isCut =
+        (first < 0 && last >= 0 && requestCut(own, 0)) || (last >= bound && first < bound && requestCut(own, bound));
     if (isCut || place.isOutside)
       continue;
     if (first < 0 || last >= bound)

@@ -15,9 +15,9 @@ namespace gaudi::cpu {
 /// How a derived variable comes about.
 struct Derived {
   enum Kind { Quotient, Rest, Clamp, Gathered } kind;
-  Affine index;        ///< divided, clamped to [0, number), or the position in `tensor`
-  int64_t number;      ///< divisor, or bound
-  mlir::Value tensor;  ///< index tensor of a gather
+  Affine index;       ///< divided, clamped to [0, number), or the position in `tensor`
+  int64_t number;     ///< divisor, or bound
+  mlir::Value tensor; ///< index tensor of a gather
   bool operator==(const Derived &) const = default;
 };
 
@@ -48,14 +48,14 @@ protected:
   /// One operand of a concat that the index may fall into, with the operand's position if it does.
   struct ConcatPart {
     mlir::Value input;
-    Affine where;   ///< place relative to the input's first element of the row: inside iff in [0, size)
+    Affine where; ///< place relative to the input's first element of the row: inside iff in [0, size)
     int64_t size;
     Affine operand;
   };
   llvm::SmallVector<ConcatPart> concatParts(graph::ConcatOp op, const Affine &index);
 
-  /// Position inside the padded operand, and the places that must be in [0, bound) for it to be inside. `isOutside`: all
-  /// is padding.
+  /// Position inside the padded operand, and the places that must be in [0, bound) for it to be inside. `isOutside`:
+  /// all is padding.
   struct PadPlace {
     bool isOutside = false;
     llvm::SmallVector<std::pair<Affine, int64_t>> conditions;
@@ -73,7 +73,7 @@ protected:
     llvm::erase_if(derivedVariables, [&](auto &entry) { return space.variables[entry.second].depth >= depth; });
   }
 
-  bool mayRefine;      ///< record refinements (analysis) or derive at once (emission)
+  bool mayRefine; ///< record refinements (analysis) or derive at once (emission)
   bool mayCut = false;
 
 private:

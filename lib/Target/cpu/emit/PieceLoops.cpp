@@ -8,7 +8,8 @@ using namespace mlir;
 using namespace gaudi;
 using namespace gaudi::cpu;
 
-/// About 10 us of work: claiming a task (0.1 us) does not show, and 64 workers have enough of them from 0.5 M elements on.
+/// About 10 us of work: claiming a task (0.1 us) does not show, and 64 workers have enough of them from 0.5 M elements
+/// on.
 static constexpr int64_t kElementsPerTask = 8192;
 
 Tasks::Tasks(const IndexSpace &space, int64_t cost) : rows(space.outerCount()), run(space.runExtent()), part(run) {
@@ -58,7 +59,8 @@ void PieceLoops::emit(const Piece &piece, const Tasks &tasks, Body body) {
     });
 }
 
-void PieceLoops::emitStrips(const Piece &piece, const Tasks &tasks, int64_t side, llvm::function_ref<void(Value)> body) {
+void PieceLoops::emitStrips(const Piece &piece, const Tasks &tasks, int64_t side,
+                            llvm::function_ref<void(Value)> body) {
   emitTasks(tasks, [&](Value row, Value begin, Value end, std::optional<int64_t>) {
     bindOuter(piece, row);
     loop(begin, end, side, body);
@@ -76,7 +78,8 @@ void PieceLoops::bindOuter(const Piece &piece, Value row) {
 }
 
 /// Elements [begin, end) of the run, `count` of them if that is known.
-void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, std::optional<int64_t> count, Body body) {
+void PieceLoops::emitRow(const Piece &piece, Value row, Value begin, Value end, std::optional<int64_t> count,
+                         Body body) {
   bindOuter(piece, row);
   int64_t width = piece.perLane ? 1 : laneCount(isa, group, piece.widestBytes);
   if (width > 1 && piece.space.runExtent() >= width * registersPerVector)
@@ -139,7 +142,8 @@ void cpu::permitInPlace(graph::GroupOp group, ArrayRef<Piece> pieces, KernelPlan
     auto type = cast<RankedTensorType>(argument.getType());
     for (auto [i, result] : llvm::enumerate(group.getResultTypes())) {
       auto own = cast<RankedTensorType>(result);
-      if (isSafe && storedType(own.getElementType()) == storedType(type.getElementType()) && own.getNumElements() == type.getNumElements())
+      if (isSafe && storedType(own.getElementType()) == storedType(type.getElementType()) &&
+          own.getNumElements() == type.getNumElements())
         plan.inPlace[i].push_back(argument.getArgNumber());
     }
   }

@@ -25,7 +25,8 @@ struct Tasks {
 ///
 class PieceLoops {
 public:
-  PieceLoops(FusedEmitter &fused, KernelBuilder &k, const Isa &isa, graph::GroupOp group) : isa(isa), f(fused), k(k), group(group) {}
+  PieceLoops(FusedEmitter &fused, KernelBuilder &k, const Isa &isa, graph::GroupOp group)
+      : isa(isa), f(fused), k(k), group(group) {}
 
   using Body = llvm::function_ref<void()>;
   /// Calls `body` in the innermost loop (several times: vectors, tail) with the run bound and the width set.
@@ -43,10 +44,12 @@ public:
   int64_t registersPerVector = 1;
 
 private:
-  using RowBody = llvm::function_ref<void(mlir::Value row, mlir::Value begin, mlir::Value end, std::optional<int64_t> count)>;
+  using RowBody =
+      llvm::function_ref<void(mlir::Value row, mlir::Value begin, mlir::Value end, std::optional<int64_t> count)>;
   void emitTasks(const Tasks &tasks, RowBody row);
   void bindOuter(const Piece &piece, mlir::Value row);
-  void emitRow(const Piece &piece, mlir::Value row, mlir::Value begin, mlir::Value end, std::optional<int64_t> count, Body body);
+  void emitRow(const Piece &piece, mlir::Value row, mlir::Value begin, mlir::Value end, std::optional<int64_t> count,
+               Body body);
   void emitElements(const Piece &piece, mlir::Value r, int64_t width, mlir::Value mask, Body body);
   bool masksTails(const Piece &piece);
   template <typename Op> mlir::Value make(mlir::Value x, mlir::Value y) { return Op::create(f.builder(), f.loc, x, y); }
@@ -57,14 +60,14 @@ private:
   int64_t first = 0; ///< grid position of the next piece
 };
 
-/// Fills plan.inPlace: a result may take over an operand of its size that is only ever read at the element being written,
-/// provided that the emitter loads all operands of a step before it stores any result.
+/// Fills plan.inPlace: a result may take over an operand of its size that is only ever read at the element being
+/// written, provided that the emitter loads all operands of a step before it stores any result.
 void permitInPlace(graph::GroupOp group, llvm::ArrayRef<Piece> pieces, KernelPlan &plan);
 
 /// Vector lanes for elements of at most `widestBytes`: one register of them; 16-bit floats are computed in f32.
 int64_t laneCount(const Isa &isa, graph::GroupOp group, unsigned widestBytes);
-/// True if a partial vector of `type` can be loaded and stored under a mask: natively for all element sizes with AVX-512,
-/// from 4 bytes on with AVX2.
+/// True if a partial vector of `type` can be loaded and stored under a mask: natively for all element sizes with
+/// AVX-512, from 4 bytes on with AVX2.
 bool masksElements(const Isa &isa, mlir::Type element);
 
 } // namespace gaudi::cpu

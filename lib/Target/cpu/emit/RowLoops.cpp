@@ -35,10 +35,14 @@ static Value step(FusedEmitter &f, ReduceKind kind, Value acc, Value x) {
 
 static vector::CombiningKind combining(ReduceKind kind) {
   switch (kind) {
-  case ReduceKind::max: return vector::CombiningKind::MAXIMUMF;
-  case ReduceKind::min: return vector::CombiningKind::MINIMUMF;
-  case ReduceKind::prod: return vector::CombiningKind::MUL;
-  default: return vector::CombiningKind::ADD;
+  case ReduceKind::max:
+    return vector::CombiningKind::MAXIMUMF;
+  case ReduceKind::min:
+    return vector::CombiningKind::MINIMUMF;
+  case ReduceKind::prod:
+    return vector::CombiningKind::MUL;
+  default:
+    return vector::CombiningKind::ADD;
   }
 }
 

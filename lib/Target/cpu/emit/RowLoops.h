@@ -5,11 +5,11 @@
 
 namespace gaudi::cpu {
 
-
 /// Loops along the run of the fused emitter's space: vectors, then one masked vector or scalars.
 class RowLoops {
 public:
-  RowLoops(FusedEmitter &fused, int64_t length, int64_t width, bool masks) : f(fused), n(length), width(width), masks(masks) {}
+  RowLoops(FusedEmitter &fused, int64_t length, int64_t width, bool masks)
+      : f(fused), n(length), width(width), masks(masks) {}
 
   /// Visits the row once; `contribute` gives one f32 register of the current width per reduction. Several accumulators
   /// per reduction hide the latency of the addition. Returns scalars.

@@ -213,7 +213,8 @@ private:
   /// The op's row in scratch; also the source of its input from then on, so that producers run once.
   Value scratchRow(unsigned number) {
     auto type = MemRefType::get({RowLoops::paddedBytes(rows.length) / 4}, b().getF32Type());
-    return memref::ViewOp::create(b(), loc, type, k.scratch, index(RowLoops::paddedBytes(rows.length) * number), ValueRange());
+    return memref::ViewOp::create(b(), loc, type, k.scratch, index(RowLoops::paddedBytes(rows.length) * number),
+                                  ValueRange());
   }
   Register rowRegister(Value x) { return {x, !isa<VectorType>(x.getType()), 1}; }
   void serveFrom(Value tensor, Value row) {
@@ -227,7 +228,8 @@ private:
   bool isPlainRow(Value tensor) { return isa<BlockArgument>(tensor) && tensorOf(tensor).getElementType().isF32(); }
 
   /// Reduces the op's input, keeping a copy of it if that saves computing it again.
-  SmallVector<Value> firstPass(Value input, Value row, ArrayRef<ReduceKind> kinds, llvm::function_ref<Value(Value)> contribution) {
+  SmallVector<Value> firstPass(Value input, Value row, ArrayRef<ReduceKind> kinds,
+                               llvm::function_ref<Value(Value)> contribution) {
     bool copies = !isPlainRow(input) && rows.length > 1;
     SmallVector<Value> totals = passes.reduce(kinds, [&]() -> SmallVector<Value> {
       Value x = at(input);
@@ -252,7 +254,9 @@ private:
     Value input = op.getInput(), log2e = f32(1.4426950408889634);
     Value top = firstPass(input, row, ReduceKind::max, [](Value x) { return x; })[0];
     // x - top is exact where it matters; scaling first would not be.
-    auto power = [&](Value shifted) { return emitExp2NonPositive(b(), loc, make<arith::MulFOp>(shifted, full(log2e))); };
+    auto power = [&](Value shifted) {
+      return emitExp2NonPositive(b(), loc, make<arith::MulFOp>(shifted, full(log2e)));
+    };
     bool log = op.getLog();
     Value sum = passes.reduce(ReduceKind::sum, [&]() -> SmallVector<Value> {
       Value e = power(make<arith::SubFOp>(at(input), full(top)));
@@ -272,10 +276,13 @@ private:
     }
     Value inverse = make<arith::DivFOp>(f32(1), sum);
     hide(input); // the row holds exponentials now
-    f.override(op.getResult(), [=, this](const Affine &) { return rowRegister(make<arith::MulFOp>(passes.load(row), full(inverse))); });
+    f.override(op.getResult(),
+               [=, this](const Affine &) { return rowRegister(make<arith::MulFOp>(passes.load(row), full(inverse))); });
   }
 
-  void hide(Value tensor) { f.override(tensor, [](const Affine &) { return Register(); }); }
+  void hide(Value tensor) {
+    f.override(tensor, [](const Affine &) { return Register(); });
+  }
 
   /// Two passes: E[x^2] - mean^2 cancels when the mean is large. The second pass also finds what rounding left in the
   /// mean (delta), or large means would shift every element.
@@ -325,7 +332,8 @@ private:
     ReduceKind kind = op.getKind();
     bool squares = kind == ReduceKind::sumsq;
     ReduceKind pass = squares || kind == ReduceKind::mean ? ReduceKind::sum : kind;
-    Value total = firstPass(op.getInput(), row, pass, [&](Value x) { return squares ? make<arith::MulFOp>(x, x) : x; })[0];
+    Value total =
+        firstPass(op.getInput(), row, pass, [&](Value x) { return squares ? make<arith::MulFOp>(x, x) : x; })[0];
     total = emitReduceEnd(b(), loc, kind, total, rows.length, b().getF32Type());
     f.override(op.getResult(), [=](const Affine &) { return Register{total, true, 0}; });
   }

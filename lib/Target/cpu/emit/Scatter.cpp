@@ -41,7 +41,8 @@ void nest(OpBuilder &b, Location loc, ArrayRef<int64_t> dims, SmallVector<Value>
           llvm::function_ref<void(ArrayRef<Value>)> body) {
   if (indices.size() == dims.size())
     return body(indices);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0), n = arith::ConstantIndexOp::create(b, loc, dims[indices.size()]);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0),
+        n = arith::ConstantIndexOp::create(b, loc, dims[indices.size()]);
   forLoop(b, loc, zero, n, 1, [&](Value i) {
     indices.push_back(i);
     nest(b, loc, dims, indices, body);
@@ -79,7 +80,8 @@ static void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &
         Value size = arith::ConstantIndexOp::create(b, loc, dims[i]);
         Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, zero);
         index = arith::SelectOp::create(b, loc, negative, arith::AddIOp::create(b, loc, index, size), index);
-        good = arith::AndIOp::create(b, loc, good, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size));
+        good =
+            arith::AndIOp::create(b, loc, good, arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, size));
         target.push_back(index);
       }
       auto branch = scf::IfOp::create(b, loc, good, /*withElseRegion=*/true);

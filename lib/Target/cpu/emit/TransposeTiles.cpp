@@ -59,7 +59,8 @@ Tasks cpu::stripTasks(const Piece &piece, unsigned cross, int64_t side) {
   return Tasks(strips, side);
 }
 
-void cpu::emitStrips(PieceLoops &loops, FusedEmitter &f, const Piece &piece, unsigned cross, int64_t side, PieceLoops::Body row) {
+void cpu::emitStrips(PieceLoops &loops, FusedEmitter &f, const Piece &piece, unsigned cross, int64_t side,
+                     PieceLoops::Body row) {
   Piece strips = piece;
   strips.space.variables[cross].depth = 1; // takes `side` values inside the run's loop
   strips.space.variables[cross].extent /= side;

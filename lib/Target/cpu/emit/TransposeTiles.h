@@ -25,6 +25,7 @@ llvm::SmallVector<IndexSpace, 3> cutToSquares(const Piece &piece, unsigned cross
 Tasks stripTasks(const Piece &piece, unsigned cross, int64_t side);
 
 /// Emits the loops; `row` computes and stores one row of a square.
-void emitStrips(PieceLoops &loops, FusedEmitter &f, const Piece &piece, unsigned cross, int64_t side, PieceLoops::Body row);
+void emitStrips(PieceLoops &loops, FusedEmitter &f, const Piece &piece, unsigned cross, int64_t side,
+                PieceLoops::Body row);
 
 } // namespace gaudi::cpu
