@@ -1,6 +1,7 @@
 //===- Compile.cpp - the compile mode -------------------------------------===//
 #include "tools/gaudi-opt/Modes.h"
 
+#include "lib/Driver/BuildId.h"
 #include "lib/Onnx/Model.h"
 #include "runtime/base/Clock.h"
 #include "runtime/base/Text.h"
@@ -32,6 +33,9 @@ cache::Key digestOf(llvm::ArrayRef<std::string> fields) {
   std::copy(result.begin(), result.end(), key.bytes.begin());
   return key;
 }
+
+/// Another build of the compiler may emit other code, or other symbols, for the same text.
+cache::Key kernelKey(const std::string &text) { return digestOf({"kernel", driver::compilerIdentity(), text}); }
 
 void printStats(const Flags &flags, const driver::CompileStats &s, double totalMs) {
   if (flags.quiet)
@@ -109,11 +113,11 @@ private:
     temporary = folder() + "/compiled.gdx";
     driver::CompileOptions options = withProgress(flags);
     options.getObject = [this](const std::string &text) -> std::optional<std::vector<char>> {
-      std::optional<std::string> blob = cache->getBlob(digestOf({"kernel", text}));
+      std::optional<std::string> blob = cache->getBlob(kernelKey(text));
       return blob ? std::optional(std::vector<char>(blob->begin(), blob->end())) : std::nullopt;
     };
     options.putObject = [this](const std::string &text, const std::vector<char> &object) {
-      cache->putBlob(digestOf({"kernel", text}), {object.data(), object.size()});
+      cache->putBlob(kernelKey(text), {object.data(), object.size()});
     };
     driver::CompileStats stats;
     GAUDI_TRY(driver::compileToFile(model, options, driver::Weights::Strip, temporary, stats));
