@@ -3,6 +3,7 @@
 
 #include "lib/Driver/Names.h"
 
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -25,7 +26,8 @@ Value storageOf(Value value) {
 }
 
 graph::GroupOp copyGroup(OpBuilder &b, Location loc, Value value) {
-  auto group = graph::GroupOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value}, b.getStringAttr("pointwise"));
+  auto group =
+      graph::GroupOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value}, b.getStringAttr("pointwise"));
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&group.getBody(), {}, value.getType(), loc);
   graph::YieldOp::create(b, loc, ValueRange(body->getArguments()));
@@ -56,9 +58,9 @@ private:
   func::FuncOp main;
   const GroupKernels &kernels;
   OpBuilder builder;
-  DenseMap<Value, Value> buffers;                                    ///< tensor -> buffer, for storage owners
-  DenseMap<std::pair<Operation *, Attribute>, Value> constants;      ///< (constant, layout) -> buffer
-  DenseMap<Value, unsigned> outputIndex;                             ///< storage owner -> result number
+  DenseMap<Value, Value> buffers;                               ///< tensor -> buffer, for storage owners
+  DenseMap<std::pair<Operation *, Attribute>, Value> constants; ///< (constant, layout) -> buffer
+  DenseMap<Value, unsigned> outputIndex;                        ///< storage owner -> result number
 };
 
 StringAttr FrameBuilder::signatureName(ArrayRef<NamedAttribute> attrs, StringRef fallback, unsigned index) {
@@ -82,8 +84,8 @@ void FrameBuilder::addInputs() {
   for (BlockArgument arg : main.getArguments()) {
     unsigned i = arg.getArgNumber();
     StringAttr name = signatureName(function_interface_impl::getArgAttrs(main, i), "input", i);
-    buffers[arg] = rt::InputOp::create(builder, arg.getLoc(), bufferType(arg.getType()), builder.getI64IntegerAttr(i), name,
-                                       TypeAttr::get(arg.getType()));
+    buffers[arg] = rt::InputOp::create(builder, arg.getLoc(), bufferType(arg.getType()), builder.getI64IntegerAttr(i),
+                                       name, TypeAttr::get(arg.getType()));
   }
 }
 
@@ -150,8 +152,8 @@ void FrameBuilder::launch(graph::GroupOp group) {
   for (ValueRange side : {ValueRange(group.getInputs()), ValueRange(group.getResults())})
     for (Value v : side)
       cost.bytes += sizeBytes(cast<RankedTensorType>(v.getType()));
-  rt::LaunchOp::create(builder, group.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), kernel.symbol), reads, writes,
-                       builder.getI64IntegerAttr(kernel.grid), builder.getI64IntegerAttr(kernel.chunk),
+  rt::LaunchOp::create(builder, group.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), kernel.symbol), reads,
+                       writes, builder.getI64IntegerAttr(kernel.grid), builder.getI64IntegerAttr(kernel.chunk),
                        builder.getArrayAttr(inPlace), builder.getF64FloatAttr(cost.flops),
                        builder.getF64FloatAttr(cost.bytes));
 }
@@ -176,6 +178,7 @@ OwningOpRef<ModuleOp> FrameBuilder::run() {
   for (Operation &op : main.front())
     lower(&op);
   func::ReturnOp::create(builder, main.getLoc());
+  assert(succeeded(verify(*module)) && "the frame breaks a rule of dialects/rt/Rt.td");
   return module;
 }
 
