@@ -134,6 +134,8 @@ Value FrameBuilder::resultBuffer(OpResult result, const std::string &name) {
 void FrameBuilder::launch(graph::GroupOp group) {
   const GroupKernel &kernel = kernels.at(group);
   std::string name = launchName(group.getLoc());
+  if (name.empty()) // the loader insists on names
+    name = kernel.symbol;
   SmallVector<Value> reads, writes;
   for (auto [i, input] : llvm::enumerate(group.getInputs()))
     reads.push_back(bufferOf(input, kernel.inputPanels[i]));
@@ -191,8 +193,12 @@ void gaudi::driver::materializeResults(func::FuncOp main) {
   for (OpOperand &operand : terminator->getOpOperands()) {
     Value owner = storageOf(operand.get());
     bool ownGroup = owner.getDefiningOp<graph::GroupOp>() && taken.insert(owner).second;
-    if (!ownGroup)
-      operand.set(copyGroup(builder, terminator->getLoc(), operand.get()).getResult(0));
+    if (ownGroup)
+      continue;
+    unsigned i = operand.getOperandNumber(); // no node makes the copy: it goes by the output's name
+    auto name = main.getResultAttrOfType<StringAttr>(i, "graph.name");
+    StringAttr label = name ? name : builder.getStringAttr("output" + Twine(i));
+    operand.set(copyGroup(builder, NameLoc::get(label), operand.get()).getResult(0));
   }
 }
 

@@ -21,8 +21,14 @@ struct Flags {
   bool quiet = false, verbose = false, help = false, version = false;
 };
 
+/// Whether `name` is a flag of the compile mode and of no other: "--dim", not "-o".
+bool isCompileFlag(const std::string &name);
+
 /// Usage errors name the nearest flag.
 Expected<Flags> parseFlags(const std::vector<std::string> &arguments);
+
+/// "4096", "5GiB". `flag` is for the message.
+Status parseSizeFlag(const char *flag, const std::string &value, uint64_t &bytes);
 
 /// At most 40 lines.
 const char *helpText();
