@@ -56,6 +56,7 @@ int main(int argc, char **argv) {
     return finish({});
   }
   if (flags->compile.model.empty())
-    return finish(Status::error(StatusCode::Usage, "no model given", "gaudi-opt MODEL.onnx -o OUT.gdx; --help lists the flags"));
+    return finish(
+        Status::error(StatusCode::Usage, "no model given", "gaudi-opt MODEL.onnx -o OUT.gdx; --help lists the flags"));
   return finish(runCompileMode(*flags));
 }
