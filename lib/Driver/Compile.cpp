@@ -177,6 +177,8 @@ Status Compiler::frameStep() {
     kernels[group] = frameKernel(context, kernel);
   DiagnosticCollector diagnostics(context);
   frame = buildFrame(mainFunc(), kernels);
+  if (!frame)
+    return diagnostics.status(StatusCode::Internal, "building the launch sequence").annotate(options.model);
   plan::Options planOptions;
   planOptions.budget = options.memoryBudget;
   Expected<PlannedMemory> planned = planMemory(*frame->getOps<func::FuncOp>().begin(), planOptions);

@@ -27,8 +27,9 @@ using GroupKernels = llvm::DenseMap<mlir::Operation *, GroupKernel>;
 /// results that are inputs, constants, or returned twice. Run before kernels are built.
 void materializeResults(mlir::func::FuncOp main);
 
-/// Translates @main (constants, reshapes, groups, return: the `grouped` stage) to an rt module. Reshapes become the same
-/// buffer; a group result that is returned is written straight into the caller's memory.
+/// Translates @main (constants, reshapes, groups, return: the `grouped` stage) to an rt module. Reshapes become the
+/// same buffer; a group result that is returned is written straight into the caller's memory. Null after a diagnostic:
+/// another op.
 mlir::OwningOpRef<mlir::ModuleOp> buildFrame(mlir::func::FuncOp main, const GroupKernels &kernels);
 
 /// Bytes of a tensor in memory: row-major, one byte per i1.
