@@ -15,17 +15,17 @@ uint64_t gaudi::driver::sizeBytes(RankedTensorType type) {
   return static_cast<uint64_t>(type.getNumElements()) * ((bits + 7) / 8);
 }
 
-namespace {
-
-/// The value behind reshapes: what really owns the storage.
-Value storageOf(Value value) {
+Value gaudi::driver::storageOf(Value value) {
   while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
     value = reshape.getInput();
   return value;
 }
 
+namespace {
+
 graph::GroupOp copyGroup(OpBuilder &b, Location loc, Value value) {
-  auto group = graph::GroupOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value}, b.getStringAttr("pointwise"));
+  auto group =
+      graph::GroupOp::create(b, loc, TypeRange{value.getType()}, ValueRange{value}, b.getStringAttr("pointwise"));
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&group.getBody(), {}, value.getType(), loc);
   graph::YieldOp::create(b, loc, ValueRange(body->getArguments()));
@@ -56,9 +56,9 @@ private:
   func::FuncOp main;
   const GroupKernels &kernels;
   OpBuilder builder;
-  DenseMap<Value, Value> buffers;                                    ///< tensor -> buffer, for storage owners
-  DenseMap<std::pair<Operation *, Attribute>, Value> constants;      ///< (constant, layout) -> buffer
-  DenseMap<Value, unsigned> outputIndex;                             ///< storage owner -> result number
+  DenseMap<Value, Value> buffers;                               ///< tensor -> buffer, for storage owners
+  DenseMap<std::pair<Operation *, Attribute>, Value> constants; ///< (constant, layout) -> buffer
+  DenseMap<Value, unsigned> outputIndex;                        ///< storage owner -> result number
 };
 
 StringAttr FrameBuilder::signatureName(ArrayRef<NamedAttribute> attrs, StringRef fallback, unsigned index) {
@@ -82,8 +82,8 @@ void FrameBuilder::addInputs() {
   for (BlockArgument arg : main.getArguments()) {
     unsigned i = arg.getArgNumber();
     StringAttr name = signatureName(function_interface_impl::getArgAttrs(main, i), "input", i);
-    buffers[arg] = rt::InputOp::create(builder, arg.getLoc(), bufferType(arg.getType()), builder.getI64IntegerAttr(i), name,
-                                       TypeAttr::get(arg.getType()));
+    buffers[arg] = rt::InputOp::create(builder, arg.getLoc(), bufferType(arg.getType()), builder.getI64IntegerAttr(i),
+                                       name, TypeAttr::get(arg.getType()));
   }
 }
 
@@ -150,8 +150,8 @@ void FrameBuilder::launch(graph::GroupOp group) {
   for (ValueRange side : {ValueRange(group.getInputs()), ValueRange(group.getResults())})
     for (Value v : side)
       cost.bytes += sizeBytes(cast<RankedTensorType>(v.getType()));
-  rt::LaunchOp::create(builder, group.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), kernel.symbol), reads, writes,
-                       builder.getI64IntegerAttr(kernel.grid), builder.getI64IntegerAttr(kernel.chunk),
+  rt::LaunchOp::create(builder, group.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), kernel.symbol), reads,
+                       writes, builder.getI64IntegerAttr(kernel.grid), builder.getI64IntegerAttr(kernel.chunk),
                        builder.getArrayAttr(inPlace), builder.getF64FloatAttr(cost.flops),
                        builder.getF64FloatAttr(cost.bytes));
 }

@@ -23,12 +23,15 @@ struct GroupKernel {
 /// Kernel of each group in @main.
 using GroupKernels = llvm::DenseMap<mlir::Operation *, GroupKernel>;
 
+/// The value behind reshapes: what really owns the storage.
+mlir::Value storageOf(mlir::Value value);
+
 /// Inserts copy groups so that every result of `main` is produced by a group (through reshapes at most) of its own:
 /// results that are inputs, constants, or returned twice. Run before kernels are built.
 void materializeResults(mlir::func::FuncOp main);
 
-/// Translates @main (constants, reshapes, groups, return: the `grouped` stage) to an rt module. Reshapes become the same
-/// buffer; a group result that is returned is written straight into the caller's memory.
+/// Translates @main (constants, reshapes, groups, return: the `grouped` stage) to an rt module. Reshapes become the
+/// same buffer; a group result that is returned is written straight into the caller's memory.
 mlir::OwningOpRef<mlir::ModuleOp> buildFrame(mlir::func::FuncOp main, const GroupKernels &kernels);
 
 /// Bytes of a tensor in memory: row-major, one byte per i1.

@@ -41,12 +41,12 @@ void printStats(const Flags &flags, const driver::CompileStats &s, double totalM
   if (flags.quiet)
     return;
   double ratio = s.lowerBound ? double(s.slabBytes) / double(s.lowerBound) : 1;
-  llvm::errs() << llvm::format("compiled in %.0f ms: %u launches of %u kernels (%u compiled); %s weights, %s slab, ratio %.2f\n", totalMs,
-                               s.groups, s.kernels, s.compiled, formatBytes(s.weightBytes).c_str(),
-                               formatBytes(s.slabBytes).c_str(), ratio);
+  llvm::errs() << llvm::format(
+      "compiled in %.0f ms: %u launches of %u kernels (%u compiled); %s weights, %s slab, ratio %.2f\n", totalMs,
+      s.groups, s.kernels, s.compiled, formatBytes(s.weightBytes).c_str(), formatBytes(s.slabBytes).c_str(), ratio);
   if (flags.verbose)
-    llvm::errs() << llvm::format("  import %.1f, transforms %.1f, kernels %.1f, plan %.1f, write %.1f ms\n", s.importMs, s.transformMs,
-                                 s.kernelMs, s.planMs, s.writeMs);
+    llvm::errs() << llvm::format("  import %.1f, transforms %.1f, kernels %.1f, plan %.1f, write %.1f ms\n", s.importMs,
+                                 s.transformMs, s.kernelMs, s.planMs, s.writeMs);
 }
 
 driver::CompileOptions withProgress(const Flags &flags) {
@@ -70,7 +70,30 @@ Status compileHere(const Flags &flags, const OnnxModel &model) {
   return {};
 }
 
-/// Program and packed weights through the cache (knowledge/runtime.md 1.3): the program's key has no weight bytes in it.
+/// To -o, or to stdout; machine code not to a terminal.
+Status printStage(const Flags &flags, const OnnxModel &model) {
+  bool toStdout = flags.output.empty() || flags.output == "-";
+  if (toStdout && flags.stage == driver::Stage::Obj && isatty(STDOUT_FILENO))
+    return Status::error(StatusCode::Usage, "--emit=obj: writes machine code, and stdout is a terminal",
+                         "name a file with -o");
+  if (toStdout)
+    return driver::printStage(model, flags.compile, flags.stage, llvm::outs());
+  std::string text; // first, so that a failure leaves the file as it was
+  llvm::raw_string_ostream stream(text);
+  GAUDI_TRY(driver::printStage(model, flags.compile, flags.stage, stream));
+  std::error_code error;
+  llvm::raw_fd_ostream out(flags.output, error);
+  if (!error) {
+    out << text;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  return !error ? Status() : Status::error(StatusCode::Failed, flags.output + ": cannot write: " + error.message());
+}
+
+/// Program and packed weights through the cache (knowledge/runtime.md 1.3): the program's key has no weight bytes in
+/// it.
 class Resolver {
 public:
   Resolver(const Flags &flags, const OnnxModel &model) : flags(flags), model(model) {
@@ -155,8 +178,10 @@ private:
 
   void print(const cache::Resolution &program, const std::string &artifact, const std::string &weights) const {
     const char *state = cache->mode() == cache::Mode::Off ? "off" : program.hit ? "hit" : "miss";
-    llvm::json::Object line{{"artifact", artifact}, {"weights", weights}, {"cache", state}, {"key", key.hex()},
-                            {"compile_ms", compileMs}, {"saved_ms", program.hit && program.entry ? program.entry->savedMs : 0.0}};
+    llvm::json::Object line{
+        {"artifact", artifact},    {"weights", weights},
+        {"cache", state},          {"key", key.hex()},
+        {"compile_ms", compileMs}, {"saved_ms", program.hit && program.entry ? program.entry->savedMs : 0.0}};
     llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
   }
 
@@ -205,6 +230,6 @@ Status gaudi::runCompileMode(const Flags &flags) {
   for (const std::string &warning : model->warnings())
     llvm::errs() << "warning: " << warning << "\n";
   if (flags.stage != driver::Stage::Artifact)
-    return driver::printStage(*model, flags.compile, flags.stage, llvm::outs());
+    return printStage(flags, *model);
   return flags.resolve ? Resolver(flags, *model).run() : compileHere(flags, *model);
 }
