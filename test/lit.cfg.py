@@ -1,5 +1,7 @@
-"""lit configuration of all suites. Substitutions: %python (with onnx), %onnxtext (text model -> .onnx), %models."""
+"""lit configuration of all suites. Substitutions: %python (with onnx), %onnxtext (text model -> .onnx), %models,
+%exits (CODE COMMAND...: runs it, checks its exit code, prints stdout and stderr)."""
 import os
+import sys
 
 import lit.formats
 
@@ -16,6 +18,7 @@ config.environment["GAUDI_CACHE_DIR"] = os.path.join(config.test_exec_root, "cac
 config.substitutions += [
     ("%python", config.python),
     ("%onnxtext", f"{config.python} {config.test_source_root}/import/onnxtext.py"),
+    ("%exits", f"{sys.executable} {config.test_source_root}/exits.py"),
     ("%models", os.path.join(config.source_root, "models")),
 ]
 if os.path.exists(config.python):

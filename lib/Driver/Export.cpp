@@ -104,6 +104,8 @@ void Exporter::addLaunch(schema::EntryT &entry, rt::LaunchOp launch) {
       entry.args.push_back(addBuffer(entry, buffer));
   auto info = std::make_unique<schema::LaunchInfoT>();
   info->name = launchName(launch.getLoc());
+  if (info->name.empty()) // the loader insists on one
+    info->name = launch.getKernel().str();
   info->flops = launch.getFlops().convertToDouble();
   info->bytes = launch.getBytes().convertToDouble();
   uint32_t infoIndex = out.program.infos.size();

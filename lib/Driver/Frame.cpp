@@ -3,6 +3,7 @@
 
 #include "lib/Driver/Names.h"
 
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -132,6 +133,8 @@ Value FrameBuilder::resultBuffer(OpResult result, const std::string &name) {
 void FrameBuilder::launch(graph::GroupOp group) {
   const GroupKernel &kernel = kernels.at(group);
   std::string name = launchName(group.getLoc());
+  if (name.empty()) // the loader insists on names
+    name = kernel.symbol;
   SmallVector<Value> reads, writes;
   for (auto [i, input] : llvm::enumerate(group.getInputs()))
     reads.push_back(bufferOf(input, kernel.inputPanels[i]));
@@ -176,6 +179,7 @@ OwningOpRef<ModuleOp> FrameBuilder::run() {
   for (Operation &op : main.front())
     lower(&op);
   func::ReturnOp::create(builder, main.getLoc());
+  assert(succeeded(verify(*module)) && "the frame breaks a rule of dialects/rt/Rt.td");
   return module;
 }
 
@@ -188,8 +192,12 @@ void gaudi::driver::materializeResults(func::FuncOp main) {
   for (OpOperand &operand : terminator->getOpOperands()) {
     Value owner = storageOf(operand.get());
     bool ownGroup = owner.getDefiningOp<graph::GroupOp>() && taken.insert(owner).second;
-    if (!ownGroup)
-      operand.set(copyGroup(builder, terminator->getLoc(), operand.get()).getResult(0));
+    if (ownGroup)
+      continue;
+    unsigned i = operand.getOperandNumber(); // no node makes the copy: it goes by the output's name
+    auto name = main.getResultAttrOfType<StringAttr>(i, "graph.name");
+    StringAttr label = name ? name : builder.getStringAttr("output" + Twine(i));
+    operand.set(copyGroup(builder, NameLoc::get(label), operand.get()).getResult(0));
   }
 }
 

@@ -61,7 +61,7 @@ static Status unknownName(StringRef what, StringRef name, ArrayRef<std::string> 
   std::string text = cat("no ", what.str(), " ", quoted(name.str()));
   if (!best.empty())
     text += cat("; did you mean ", quoted(best), "?");
-  return usage(text + (best.empty() ? "; " : " ") + what.str() + "s: " + llvm::join(known, ", "));
+  return usage(text + (best.empty() ? "; " : " ") + what.str() + "s: " + (known.empty() ? "none" : llvm::join(known, ", ")));
 }
 
 Status import::checkOptions(const ::onnx::GraphProto &graph, const ImportOptions &options) {

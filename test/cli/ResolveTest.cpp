@@ -59,7 +59,8 @@ TEST_F(Child, AnswerAndExitCodesPassThrough) {
   ASSERT_TRUE(r.ok()) << r.status().message();
   EXPECT_EQ(r->artifact, dir.path + "/m.onnx");
   EXPECT_FALSE(r->temporary);
-  EXPECT_TRUE(resolve("echo '{\"artifact\": \"a\", \"cache\": \"off\"}'")->temporary);
+  EXPECT_TRUE(resolve("echo '{\"artifact\": \"a\", \"cache\": \"off\", \"temporary\": true}'")->temporary);
+  EXPECT_FALSE(resolve("echo '{\"artifact\": \"a\", \"cache\": \"off\"}'")->temporary);
   r = resolve("echo some error >&2; exit 9");
   EXPECT_EQ(r.status().code(), StatusCode::CacheMiss);
   EXPECT_EQ(r.status().message(), "");

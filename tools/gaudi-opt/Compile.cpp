@@ -1,5 +1,6 @@
 //===- Compile.cpp - the compile mode -------------------------------------===//
 #include "tools/gaudi-opt/Modes.h"
+#include "tools/gaudi-opt/PrivateFolder.h"
 
 #include "lib/Driver/BuildId.h"
 #include "lib/Onnx/Model.h"
@@ -56,13 +57,37 @@ driver::CompileOptions withProgress(const Flags &flags) {
   return options;
 }
 
+std::string outputOf(const Flags &flags) {
+  if (!flags.output.empty())
+    return flags.output;
+  llvm::StringRef stem(flags.compile.model);
+  stem.consume_back(".onnx");
+  return stem.str() + ".gdx";
+}
+
+/// The artefact replaces what is at `output` by renaming: that must not be the model, nor /dev/null.
+Status checkOutput(const std::string &output, const OnnxModel &model) {
+  auto refuse = [&](const std::string &why) {
+    return Status::error(StatusCode::Usage, "-o: '" + output + "' " + why, "name the file to write with -o OUT.gdx");
+  };
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(output, status) || !llvm::sys::fs::exists(status))
+    return {};
+  if (!llvm::sys::fs::is_regular_file(status))
+    return refuse(llvm::sys::fs::is_directory(status) ? "is a folder" : "is not a regular file");
+  std::vector<std::string> sources = {model.path()};
+  for (size_t i = 0; i < model.weights().fileCount(); ++i)
+    if (model.weights().isMapped(i))
+      sources.push_back(model.weights().path(i));
+  for (const std::string &source : sources)
+    if (llvm::sys::fs::equivalent(output, source))
+      return refuse("is the model's own file '" + source + "'");
+  return {};
+}
+
 Status compileHere(const Flags &flags, const OnnxModel &model) {
-  std::string output = flags.output;
-  if (output.empty()) {
-    llvm::StringRef stem(flags.compile.model);
-    stem.consume_back(".onnx");
-    output = stem.str() + ".gdx";
-  }
+  std::string output = outputOf(flags);
+  GAUDI_TRY(checkOutput(output, model));
   uint64_t start = nowNs();
   driver::CompileStats stats;
   GAUDI_TRY(driver::compileToFile(model, withProgress(flags), driver::Weights::Embed, output, stats));
@@ -96,30 +121,32 @@ Status printStage(const Flags &flags, const OnnxModel &model) {
 /// it.
 class Resolver {
 public:
-  Resolver(const Flags &flags, const OnnxModel &model) : flags(flags), model(model) {
-    cache::Options options;
-    options.mode = flags.cacheMode;
-    options.warn = [](const std::string &line) { llvm::errs() << "warning: " << line << "\n"; };
-    cache = cache::Cache::open(flags.cacheDir.empty() ? cache::defaultDirectory() : flags.cacheDir, options);
-    if (!cache->reason().empty() && flags.cacheMode != cache::Mode::Off)
-      llvm::errs() << "warning: cache: " << cache->reason() << "\n";
-  }
+  Resolver(const Flags &flags, const OnnxModel &model) : flags(flags), model(model) {}
 
   Status run() {
     makeKey();
-    auto produce = [&]() -> Expected<cache::Product> { return produceProgram(); };
-    Expected<cache::Resolution> program = cache->resolve(cache::Kind::Program, key, metadata, produce);
-    if (!program.ok())
-      return program.takeStatus();
-    std::string artifact;
-    GAUDI_TRY(pathOf(*program, "program.gdx", artifact));
-    std::string weights;
-    GAUDI_TRY(resolveWeights(artifact, weights));
-    print(*program, artifact, weights);
-    return {};
+    openCache(flags.cacheMode);
+    Status status = resolve();
+    // The digest holds, yet the program cannot be read: written by a bug of ours. Never a reason to fail for good.
+    if (status.code() == StatusCode::BadArtifact && hit && cache->mode() != cache::Mode::Require) {
+      llvm::errs() << "warning: cache: program " << key.shortHex() << " cannot be used: " << status.message()
+                   << "; compiling it again\n";
+      openCache(cache->mode() == cache::Mode::ReadWrite ? cache::Mode::Refresh : cache::Mode::Off);
+      status = resolve();
+    }
+    return status;
   }
 
 private:
+  void openCache(cache::Mode mode) {
+    cache::Options options;
+    options.mode = mode;
+    options.warn = [](const std::string &line) { llvm::errs() << "warning: " << line << "\n"; };
+    cache = cache::Cache::open(flags.cacheDir.empty() ? cache::defaultDirectory() : flags.cacheDir, options);
+    if (!cache->reason().empty())
+      llvm::errs() << "warning: cache: " << cache->reason() << "\n";
+  }
+
   void makeKey() {
     std::vector<std::string> values;
     for (auto &[name, value] : driver::keyComponents(model, flags.compile)) {
@@ -130,10 +157,33 @@ private:
     metadata.label = flags.compile.model;
   }
 
+  Status resolve() {
+    Expected<cache::Resolution> program =
+        cache->resolve(cache::Kind::Program, key, metadata, [&] { return produceProgram(); });
+    if (!program.ok())
+      return program.takeStatus();
+    hit = program->hit;
+    std::string artifact = program->entry ? program->entry->path : compiled;
+    Expected<cache::Resolution> weights = resolveWeights(artifact);
+    if (!weights.ok())
+      return weights.takeStatus();
+    std::string packed = weights->entry ? weights->entry->path : "";
+    bool temporary = !program->entry || !weights->entry;
+    if (temporary)
+      GAUDI_TRY(makePrivate(*program, *weights, artifact, packed));
+    print(*program, artifact, packed, temporary);
+    if (temporary)
+      folder.keep(); // gaudi-run opens and deletes both after we are gone
+    return {};
+  }
+
   Expected<cache::Product> produceProgram() {
     cache::Product product;
     uint64_t start = nowNs();
-    temporary = folder() + "/compiled.gdx";
+    Expected<std::string> file = folder.file("program.gdx");
+    if (!file.ok())
+      return file.takeStatus();
+    compiled = file.take();
     driver::CompileOptions options = withProgress(flags);
     options.getObject = [this](const std::string &text) -> std::optional<std::vector<char>> {
       std::optional<std::string> blob = cache->getBlob(kernelKey(text));
@@ -143,26 +193,29 @@ private:
       cache->putBlob(kernelKey(text), {object.data(), object.size()});
     };
     driver::CompileStats stats;
-    GAUDI_TRY(driver::compileToFile(model, options, driver::Weights::Strip, temporary, stats));
+    GAUDI_TRY(driver::compileToFile(model, options, driver::Weights::Strip, compiled, stats));
     product.compileMs = metadata.compileMs = compileMs = since(start);
-    product.write = [this](const std::string &path) { return copyFile(temporary, path); };
+    product.write = [this](const std::string &path) { return copyFile(compiled, path); };
     printStats(flags, stats, compileMs);
     return product;
   }
 
-  /// Path of an entry, or of a private file when the store did not take it.
-  Status pathOf(cache::Resolution &resolution, const char *name, std::string &path) {
-    if (resolution.entry) {
-      path = resolution.entry->path;
-      return {};
-    }
-    path = folder() + "/" + name;
-    keepFolder = true; // gaudi-run opens it after we are gone
-    return resolution.product.write(path);
+  /// Reading every weight at every start would be the longest part of it, so the digest is remembered by what the file
+  /// system says of the files.
+  std::string weightsDigest() {
+    std::optional<std::string> files = model.filesIdentity();
+    if (!files)
+      return toHex(model.weightsDigest());
+    cache::Key memo = digestOf({"weights of", toHex(model.skeletonDigest()), *files});
+    if (std::optional<std::string> known = cache->getBlob(memo))
+      return *known;
+    std::string digest = toHex(model.weightsDigest());
+    cache->putBlob(memo, digest);
+    return digest;
   }
 
-  Status resolveWeights(const std::string &artifact, std::string &path) {
-    cache::Key weightsKey = digestOf({"weights", key.hex(), toHex(model.weightsDigest())});
+  Expected<cache::Resolution> resolveWeights(const std::string &artifact) {
+    cache::Key weightsKey = digestOf({"weights", key.hex(), weightsDigest()});
     auto produce = [&]() -> Expected<cache::Product> {
       cache::Product product;
       product.write = [&](const std::string &target) { return driver::packWeightsFile(model, artifact, target); };
@@ -170,29 +223,40 @@ private:
     };
     cache::Metadata about;
     about.label = flags.compile.model + " weights";
-    Expected<cache::Resolution> weights = cache->resolve(cache::Kind::Weights, weightsKey, about, produce);
-    if (!weights.ok())
-      return weights.takeStatus();
-    return pathOf(*weights, "weights.gdw", path);
+    return cache->resolve(cache::Kind::Weights, weightsKey, about, produce);
   }
 
-  void print(const cache::Resolution &program, const std::string &artifact, const std::string &weights) const {
-    const char *state = cache->mode() == cache::Mode::Off ? "off" : program.hit ? "hit" : "miss";
-    llvm::json::Object line{
-        {"artifact", artifact},    {"weights", weights},
-        {"cache", state},          {"key", key.hex()},
-        {"compile_ms", compileMs}, {"saved_ms", program.hit && program.entry ? program.entry->savedMs : 0.0}};
-    llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
-  }
-
-  const std::string &folder() {
-    if (privateFolder.empty()) {
-      const char *base = getenv("TMPDIR");
-      privateFolder = std::string(base && *base ? base : "/tmp") + "/gaudi-XXXXXX";
-      if (!mkdtemp(privateFolder.data()))
-        privateFolder = ".";
+  /// At least one of the two is in no cache. Both get a name in our folder, so that the receiver deletes both or none:
+  /// what the cache does hold, or what was compiled anyway, is not written again.
+  Status makePrivate(const cache::Resolution &program, const cache::Resolution &weights, std::string &artifact,
+                     std::string &packed) {
+    if (compiled.empty()) {
+      Expected<std::string> link = folder.link("program.gdx", program.entry->path);
+      if (!link.ok())
+        return link.takeStatus();
+      compiled = link.take();
     }
-    return privateFolder;
+    artifact = compiled;
+    Expected<std::string> file =
+        weights.entry ? folder.link("weights.gdw", weights.entry->path) : folder.file("weights.gdw");
+    if (!file.ok())
+      return file.takeStatus();
+    packed = file.take();
+    return weights.entry ? Status() : weights.product.write(packed);
+  }
+
+  void print(const cache::Resolution &program, const std::string &artifact, const std::string &weights,
+             bool temporary) const {
+    const char *state = cache->mode() == cache::Mode::Off ? "off" : program.hit ? "hit" : "miss";
+    llvm::json::Object line{{"artifact", artifact},
+                            {"weights", weights},
+                            {"temporary", temporary},
+                            {"cache", state},
+                            {"key", key.hex()},
+                            {"compile_ms", compileMs},
+                            {"saved_ms", program.hit && program.entry ? program.entry->savedMs : 0.0}};
+    llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
+    llvm::outs().flush();
   }
 
   static Status copyFile(const std::string &from, const std::string &to) {
@@ -200,23 +264,15 @@ private:
     return error ? Status::error(StatusCode::Failed, to + ": cannot write: " + error.message()) : Status();
   }
 
-public:
-  ~Resolver() {
-    if (!temporary.empty())
-      unlink(temporary.c_str());
-    if (!privateFolder.empty() && privateFolder != "." && !keepFolder)
-      rmdir(privateFolder.c_str());
-  }
-
-private:
   const Flags &flags;
   const OnnxModel &model;
   std::unique_ptr<cache::Cache> cache;
   cache::Key key;
   cache::Metadata metadata;
-  std::string privateFolder, temporary;
+  PrivateFolder folder;
+  std::string compiled; ///< the program in `folder`, once there is one
   double compileMs = 0;
-  bool keepFolder = false;
+  bool hit = false;
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 using namespace gaudi;
 
@@ -50,7 +51,8 @@ Status applyNumber(const char *flag, const std::string &value, uint64_t &out) {
       unit = size;
   uint64_t number = 0;
   if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
-    return usage(std::string(flag) + ": cannot read '" + value + "' as a number");
+    return usage(std::string(flag) + ": cannot read '" + value + "' as a number",
+                 "a number such as 8, or a size such as 500MiB or 5GiB");
   out = number * unit;
   return {};
 }
@@ -149,7 +151,7 @@ const Row rows[] = {
 
 std::string nearestFlag(llvm::StringRef name) {
   std::string best;
-  unsigned distance = 4;
+  unsigned distance = std::min<unsigned>(4, name.size() / 2); // "-x" is near nothing
   for (const Row &row : rows)
     if (unsigned d = name.edit_distance(row.name); d < distance) {
       best = row.name;
@@ -191,12 +193,24 @@ Expected<Flags> gaudi::parseFlags(const std::vector<std::string> &arguments) {
       return usage(name + " takes no value");
     GAUDI_TRY(row->apply(flags, value));
   }
+  if (flags.resolve && (!flags.output.empty() || flags.stage != driver::Stage::Artifact))
+    return usage(std::string("--resolve contradicts ") + (flags.output.empty() ? "--emit" : "-o"),
+                 "it names the artefact in the cache");
   return flags;
+}
+
+bool gaudi::isCompileFlag(const std::string &name) {
+  return name.starts_with("--") && llvm::any_of(rows, [&](const Row &row) { return name == row.name; });
+}
+
+Status gaudi::parseSizeFlag(const char *flag, const std::string &value, uint64_t &bytes) {
+  return applyNumber(flag, value, bytes);
 }
 
 const char *gaudi::helpText() {
   return R"(usage: gaudi-opt MODEL.onnx -o OUT.gdx [flags]     compile
        gaudi-opt FILE.mlir [pass flags]              pass driver (all mlir-opt flags; --help FILE.mlir)
+       gaudi-opt cache VERB [KEY]                    stats, list, show, explain, verify, prune, clear
 
   -o OUT.gdx                 artefact to write (default: the model's name with .gdx)
   --dim NAME=N               size of a symbolic dim, in every input that has it
@@ -212,7 +226,7 @@ const char *gaudi::helpText() {
   --cache MODE               off, ro, rw (default), refresh, require, verify
   --cache-dir DIR            default: $GAUDI_CACHE_DIR, else ~/.cache/gaudi
   --resolve                  compile through the cache and print where the artefact is, as JSON
-  -v, -q                     more, less on stderr
+  -v; -q, --quiet            more, less on stderr
   --version, --help
 
 exit codes: 0 done, 1 failed, 2 usage, 3 invalid model, 4 unsupported, 5 limit, 9 cache miss, 10 bug

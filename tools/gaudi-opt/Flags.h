@@ -14,15 +14,21 @@ namespace gaudi {
 struct Flags {
   driver::CompileOptions compile;
   driver::Stage stage = driver::Stage::Artifact;
-  std::string output;                    ///< -o
-  bool resolve = false;                  ///< through the cache, one JSON line on stdout
+  std::string output;   ///< -o
+  bool resolve = false; ///< through the cache, one JSON line on stdout
   cache::Mode cacheMode = cache::Mode::ReadWrite;
   std::string cacheDir;
   bool quiet = false, verbose = false, help = false, version = false;
 };
 
+/// Whether `name` is a flag of the compile mode and of no other: "--dim", not "-o".
+bool isCompileFlag(const std::string &name);
+
 /// Usage errors name the nearest flag.
 Expected<Flags> parseFlags(const std::vector<std::string> &arguments);
+
+/// "4096", "5GiB". `flag` is for the message.
+Status parseSizeFlag(const char *flag, const std::string &value, uint64_t &bytes);
 
 /// At most 40 lines.
 const char *helpText();

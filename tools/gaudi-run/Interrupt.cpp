@@ -37,6 +37,7 @@ void installInterrupts(double timeoutSeconds) {
   action.sa_handler = onSignal;
   for (int signal : {SIGINT, SIGTERM, SIGALRM})
     ::sigaction(signal, &action, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN); // a file that grows past `ulimit -f` is an error of write(2), as a full disk is
   if (timeoutSeconds > 0) {
     double whole = std::floor(timeoutSeconds);
     itimerval timer = {};

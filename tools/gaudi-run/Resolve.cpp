@@ -243,10 +243,7 @@ Expected<ResolvedModel> resolveModel(const std::string &model, const ModelOption
                          "please report it with the model");
   if (code != 0)
     return Status::error(static_cast<StatusCode>(code), "");
-  Expected<ResolvedModel> resolved = parseResolution(output);
-  if (resolved.ok() && resolved->cache == "off")
-    resolved->temporary = true;
-  return resolved;
+  return parseResolution(output);
 }
 
 void removeTemporary(const ResolvedModel &model) {

@@ -24,6 +24,22 @@ std::string describeMemory(const Executable &executable) {
              " slab, ratio ", fixed(ratioOf(memory), 2));
 }
 
+static Expected<std::shared_ptr<Executable>> open(const ResolvedModel &origin, const ModelOptions &options) {
+  OpenOptions open;
+  open.verify = options.verifyFull ? VerifyLevel::Full : VerifyLevel::Meta;
+  open.weightsPath = origin.weights;
+  open.device = options.device;
+  Expected<std::shared_ptr<Executable>> executable = Executable::open(origin.artifact, open);
+  removeTemporary(origin);
+  return executable;
+}
+
+/// Whether the cache, rather than the user, is to blame for an artefact that cannot be used: then compiling anew helps.
+static bool isStaleEntry(const ResolvedModel &origin, const Status &status, const ModelOptions &options) {
+  bool forThisCpu = options.targetCpu.empty() || options.targetCpu == "native";
+  return status.code() == StatusCode::BadArtifact && origin.cache == "hit" && options.cacheMode != "require" && forThisCpu;
+}
+
 Expected<Session> openSession(const std::string &model, const ModelOptions &options, const InputSet &inputs,
                               const Console &console) {
   std::vector<std::string> shapes;
@@ -38,12 +54,18 @@ Expected<Session> openSession(const std::string &model, const ModelOptions &opti
   session.origin = resolved.take();
 
   uint64_t begin = nowNs();
-  OpenOptions open;
-  open.verify = options.verifyFull ? VerifyLevel::Full : VerifyLevel::Meta;
-  open.weightsPath = session.origin.weights;
-  open.device = options.device;
-  Expected<std::shared_ptr<Executable>> executable = Executable::open(session.origin.artifact, open);
-  removeTemporary(session.origin);
+  Expected<std::shared_ptr<Executable>> executable = open(session.origin, options);
+  if (!executable.ok() && isStaleEntry(session.origin, executable.status(), options)) {
+    console.warning(cat("cache: ", executable.status().message(), "; compiling it again"));
+    ModelOptions again = options;
+    again.cacheMode = options.cacheMode == "ro" ? "off" : "refresh";
+    resolved = resolveModel(model, again, shapes);
+    if (!resolved.ok())
+      return resolved.takeStatus();
+    session.origin = resolved.take();
+    begin = nowNs();
+    executable = open(session.origin, options);
+  }
   if (!executable.ok())
     return executable.takeStatus();
   session.executable = executable.take();

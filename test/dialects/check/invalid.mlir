@@ -24,6 +24,14 @@ func.func @expect_close_c2(%x: tensor<3xf32>) {
 
 // -----
 
+func.func @expect_close_c2_infinite(%x: tensor<3xf32>) {
+  // expected-error @+1 {{atol is inf, expected a finite number >= 0}}
+  check.expect_close %x, %x {atol = 0x7FF0000000000000 : f64} : tensor<3xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
 func.func @expect_finite_ints(%x: tensor<3xi32>) {
   // expected-error @+1 {{operand #0 must be ranked tensor of}}
   check.expect_finite %x : tensor<3xi32>

@@ -1,5 +1,6 @@
 // Both checks print as they parse; default tolerances stay implicit.
 // RUN: gaudi-opt %s | gaudi-opt | FileCheck %s
+// RUN: gaudi-opt %s --mlir-print-op-generic | gaudi-opt | FileCheck %s
 
 // CHECK-LABEL: @checks
 func.func @checks(%x: tensor<?x3xf32>, %y: tensor<2x3xf32>) {

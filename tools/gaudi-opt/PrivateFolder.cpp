@@ -1,0 +1,48 @@
+//===- PrivateFolder.cpp - files for one other process --------------------===//
+#include "tools/gaudi-opt/PrivateFolder.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace gaudi;
+
+static Status failed(const std::string &where, const char *what, int error) {
+  return Status::error(StatusCode::Failed, where + ": cannot " + what + ": " + std::strerror(error),
+                       "TMPDIR names another folder for temporary files");
+}
+
+PrivateFolder::~PrivateFolder() {
+  if (path.empty() || kept)
+    return;
+  for (const std::string &file : files)
+    unlink(file.c_str());
+  rmdir(path.c_str());
+}
+
+Expected<std::string> PrivateFolder::file(const std::string &name) {
+  if (path.empty()) {
+    const char *base = getenv("TMPDIR");
+    std::string made = std::string(base && *base ? base : "/tmp") + "/gaudi-XXXXXX";
+    if (!mkdtemp(made.data()))
+      return failed(made, "make this folder", errno);
+    path = std::move(made);
+  }
+  files.push_back(path + "/" + name);
+  return files.back();
+}
+
+Expected<std::string> PrivateFolder::link(const std::string &name, const std::string &target) {
+  Expected<std::string> at = file(name);
+  if (!at.ok())
+    return at;
+  llvm::SmallString<256> absolute(target); // a link's target is relative to the link
+  llvm::sys::fs::make_absolute(absolute);
+  if (symlink(absolute.c_str(), at->c_str()) != 0)
+    return failed(*at, "link", errno);
+  return at;
+}
