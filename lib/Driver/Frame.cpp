@@ -181,6 +181,15 @@ OwningOpRef<ModuleOp> FrameBuilder::run() {
 
 } // namespace
 
+/// Where a copy comes from: the node that made the value, else (inputs have none) the output it becomes.
+static Location copyLocation(func::FuncOp main, OpOperand &result) {
+  Location loc = result.get().getLoc();
+  if (!launchName(loc).empty())
+    return loc;
+  auto name = main.getResultAttrOfType<StringAttr>(result.getOperandNumber(), "graph.name");
+  return name && !name.empty() ? NameLoc::get(name) : loc;
+}
+
 void gaudi::driver::materializeResults(func::FuncOp main) {
   Operation *terminator = main.front().getTerminator();
   OpBuilder builder(terminator);
@@ -189,7 +198,7 @@ void gaudi::driver::materializeResults(func::FuncOp main) {
     Value owner = storageOf(operand.get());
     bool ownGroup = owner.getDefiningOp<graph::GroupOp>() && taken.insert(owner).second;
     if (!ownGroup)
-      operand.set(copyGroup(builder, terminator->getLoc(), operand.get()).getResult(0));
+      operand.set(copyGroup(builder, copyLocation(main, operand), operand.get()).getResult(0));
   }
 }
 

@@ -120,10 +120,11 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
     Block &block = func.getBody().front();
     decomposeOffRow(block);
     arrangeViews(func);
+    // Views too: a reshape to a computed shape would become an output of unknown size.
     for (Operation &op : block.without_terminator())
       for (Type type : op.getResultTypes())
-        if (isGroupable(&op) && !cast<RankedTensorType>(type).hasStaticShape()) {
-          op.emitError("cannot be grouped: its shape is not static (found ") << type << ")";
+        if (!cast<RankedTensorType>(type).hasStaticShape()) {
+          op.emitError("its shape depends on the value of an input (found ") << type << ", expected a static shape)";
           return signalPassFailure();
         }
 
