@@ -116,11 +116,12 @@ void arrangeViews(func::FuncOp func, bool sink) {
   rewriteGreedily(func, std::move(patterns));
 }
 
+/// Views too: a reshape to a computed shape would become an output of unknown size.
 LogicalResult requireStatic(Block &block) {
   for (Operation &op : block.without_terminator())
     for (Type type : op.getResultTypes())
-      if (isGroupable(&op) && !cast<RankedTensorType>(type).hasStaticShape())
-        return op.emitError("cannot be grouped: its shape is not static (found ") << type << ")";
+      if (!cast<RankedTensorType>(type).hasStaticShape())
+        return op.emitError("its shape depends on the value of an input (found ") << type << ", expected a static shape)";
   return success();
 }
 
