@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-EXIT_UNSUPPORTED = 4  # DESIGN.md section 13
+EXIT_UNSUPPORTED, EXIT_DIFFER = 4, 7  # DESIGN.md section 13
 
 
 def default_binary(name: str = "gaudi-run") -> Path:
@@ -52,7 +52,14 @@ class GaudiRun:
         with tempfile.TemporaryDirectory() as folder:
             return self._call("bench", model, dims, feeds, flags, Path(folder), 3600)
 
-    def _call(self, verb, model, dims, feeds, flags, folder: Path, timeout_s: float) -> dict:
+    def compare(self, left: Path, right: Path, dims: dict[str, int], feeds: dict, devices: tuple[str, str]) -> dict:
+        """Layer by layer on two devices; the report also of sides that differ:
+        {"equal": bool, "first_over_tolerance": name, "tensors": [{"name": "tap:...", "ok": bool, ...}]}."""
+        flags = [str(right), *(f"--device={device}" for device in devices)]
+        with tempfile.TemporaryDirectory() as folder:
+            return self._call("compare", left, dims, feeds, flags, Path(folder), 600, accept=(0, EXIT_DIFFER))
+
+    def _call(self, verb, model, dims, feeds, flags, folder: Path, timeout_s: float, accept=(0,)) -> dict:
         command = [str(self.binary), verb, str(model), *self.flags]
         command += [f"--dim={name}={extent}" for name, extent in dims.items()]
         for index, (name, value) in enumerate(feeds.items()):
@@ -65,6 +72,6 @@ class GaudiRun:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s)
         except subprocess.TimeoutExpired:
             raise GaudiError(f"no answer in {timeout_s} s: {' '.join(command)}", 124) from None
-        if done.returncode:
+        if done.returncode not in accept:
             raise GaudiError(done.stderr.strip() or f"exit code {done.returncode}", done.returncode)
         return json.loads(report.read_text())

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Locations.h"
 
 namespace gaudi::graph {
 
-/// Builds graph ops at one location; result types are inferred. Used by decompositions, import rules and patterns.
+/// Builds graph ops at one location; result types are inferred. They are steps on the way to some result, so they do
+/// not carry its value name (Locations.h). Used by decompositions, import rules and patterns.
 class Build {
 public:
-  Build(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+  Build(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(withoutValueName(loc)) {}
 
   mlir::Value unary(UnaryKind kind, mlir::Value x) { return create<UnaryOp>(kind, x); }
   mlir::Value binary(BinaryKind kind, mlir::Value x, mlir::Value y) { return create<BinaryOp>(kind, x, y); }

@@ -7,11 +7,9 @@
 #include "lib/Driver/Frame.h"
 #include "lib/Driver/Names.h"
 #include "lib/Driver/PlanMemory.h"
+#include "lib/Driver/Taps.h"
 #include "lib/Import/Import.h"
-#include "lib/Target/cpu/Codegen.h"
-#include "lib/Target/cpu/Isa.h"
-#include "lib/Target/cpu/KernelBuild.h"
-#include "lib/Transforms/Pipelines.h"
+#include "lib/Target/Target.h"
 #include "runtime/base/Clock.h"
 #include "runtime/base/CpuCount.h"
 #include "runtime/load/Artifact.h"
@@ -31,13 +29,14 @@ double since(uint64_t startNs) { return static_cast<double>(nowNs() - startNs) /
 /// Collects MLIR diagnostics so that they become one Status.
 class DiagnosticCollector {
 public:
-  explicit DiagnosticCollector(MLIRContext &context) : handler(&context, [this](Diagnostic &d) {
-    if (d.getSeverity() != DiagnosticSeverity::Error)
-      return;
-    std::string where = launchName(d.getLocation());
-    if (first.empty())
-      first = (where.empty() ? "" : "node '" + where + "': ") + d.str();
-  }) {}
+  explicit DiagnosticCollector(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &d) {
+          if (d.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          std::string where = launchName(d.getLocation());
+          if (first.empty())
+            first = (where.empty() ? "" : "node '" + where + "': ") + d.str();
+        }) {}
 
   Status status(StatusCode code, const char *step) const {
     return Status::error(code, first.empty() ? std::string(step) + " failed" : first);
@@ -57,9 +56,11 @@ public:
     threads = options.threads ? options.threads : usableCores();
   }
 
+  Status chooseTarget();
   Status importStep(bool needStatic);
   Status transformStep();
   Status kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *printLlvm);
+  const std::vector<char> &code() const { return built.code; }
   Status frameStep();
   Status writeStep(Weights weights, const std::string &path);
 
@@ -69,8 +70,7 @@ private:
   static const DialectRegistry &registry() {
     static const DialectRegistry *instance = [] {
       auto *r = new DialectRegistry;
-      cpu::registerCodegenDialects(*r);
-      r->insert<rt::RtDialect>();
+      r->insert<func::FuncDialect, graph::GraphDialect, rt::RtDialect>();
       return r;
     }();
     return *instance;
@@ -91,10 +91,17 @@ public:
 
 private:
   unsigned threads;
-  cpu::Isa isa;
-  cpu::BuildResult built;
+  std::unique_ptr<Target> target;
+  BuildResult built;
   PlannedMemory memory;
 };
+
+Status Compiler::chooseTarget() {
+  Expected<std::unique_ptr<Target>> created = createTarget(options.device, options.targetCpu);
+  if (created.ok())
+    target = created.take();
+  return created.takeStatus();
+}
 
 Status Compiler::importStep(bool needStatic) {
   uint64_t start = nowNs();
@@ -120,7 +127,7 @@ Status Compiler::transformStep() {
 #ifdef NDEBUG
   pm.enableVerifier(false);
 #endif
-  transforms::buildGraphPipeline(pm, transforms::GraphPipelineOptions());
+  target->buildPipeline(pm);
   if (failed(pm.run(*module)))
     return diagnostics.status(StatusCode::InvalidInput, "graph optimisation").annotate(options.model);
   stats.transformMs = since(start);
@@ -129,15 +136,13 @@ Status Compiler::transformStep() {
 
 Status Compiler::kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *printLlvm) {
   uint64_t start = nowNs();
-  Expected<cpu::Isa> resolved = cpu::resolveIsa(options.targetCpu);
-  if (!resolved.ok())
-    return resolved.takeStatus();
-  isa = resolved.take();
   DiagnosticCollector diagnostics(context);
   materializeResults(mainFunc());
-  if (failed(cpu::splitUnclaimedGroups(mainFunc(), isa, threads)))
+  if (failed(target->claimGroups(mainFunc(), threads)))
     return diagnostics.status(StatusCode::Unsupported, "choosing kernels").annotate(options.model);
-  cpu::BuildOptions build;
+  if (options.taps)
+    addTaps(mainFunc());
+  BuildOptions build;
   build.jobs = printKernels || printLlvm ? 1 : threads;
   build.threads = threads;
   build.printKernels = printKernels;
@@ -148,7 +153,7 @@ Status Compiler::kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *
     build.progress = [&](unsigned done, unsigned total) {
       say("compiling kernels " + std::to_string(done) + "/" + std::to_string(total));
     };
-  Expected<cpu::BuildResult> result = cpu::buildKernels(mainFunc(), isa, build);
+  Expected<BuildResult> result = target->build(mainFunc(), build);
   if (!result.ok())
     return result.takeStatus();
   built = result.take();
@@ -160,11 +165,12 @@ Status Compiler::kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *
 }
 
 /// The target's answer in the frame's terms.
-GroupKernel frameKernel(MLIRContext &context, const cpu::BuiltKernel &built) {
+GroupKernel frameKernel(MLIRContext &context, const BuiltKernel &built) {
   GroupKernel kernel{built.symbol, built.plan.grid, built.plan.chunk, built.plan.scratchBytes, {}, {}};
   for (const auto &layout : built.plan.inputLayouts)
-    kernel.inputPanels.push_back(layout ? rt::PanelsAttr::get(&context, layout->panel, layout->transposed, layout->k, layout->n)
-                                        : rt::PanelsAttr());
+    kernel.inputPanels.push_back(
+        layout ? rt::PanelsAttr::get(&context, layout->panel, layout->transposed, layout->k, layout->n)
+               : rt::PanelsAttr());
   for (const auto &operands : built.plan.inPlace)
     kernel.inPlace.emplace_back(operands.begin(), operands.end());
   return kernel;
@@ -193,10 +199,11 @@ Status Compiler::frameStep() {
 
 void Compiler::describe(schema::ProgramT &program) const {
   program.target = std::make_unique<schema::TargetT>();
-  program.target->device = "cpu";
-  program.target->triple = "x86_64-unknown-linux-gnu";
-  program.target->cpu = isa.cpu;
-  program.target->features = isa.features;
+  TargetInfo info = target->info();
+  program.target->device = info.device;
+  program.target->triple = info.triple;
+  program.target->cpu = info.cpu;
+  program.target->features = info.features;
   program.provenance = std::make_unique<schema::ProvenanceT>();
   program.provenance->compiler = compilerIdentity();
   program.provenance->model = options.model;
@@ -216,7 +223,7 @@ Status Compiler::writeStep(Weights weights, const std::string &path) {
   ExportedProgram exported = exportProgram(*frame, memory);
   describe(exported.program);
   stats.weightBytes = exported.program.weights_size;
-  ArtifactParts parts{&exported.program, built.elf, exported.rodata, nullptr, threads};
+  ArtifactParts parts{&exported.program, built.code, exported.rodata, nullptr, threads};
   std::vector<pack::Source> sources;
   if (weights == Weights::Embed) {
     std::vector<std::span<const std::byte>> files = filesOf(model.weights());
@@ -233,9 +240,10 @@ Status Compiler::writeStep(Weights weights, const std::string &path) {
 
 } // namespace
 
-Status driver::compileToFile(const OnnxModel &model, const CompileOptions &options, Weights weights, const std::string &path,
-                             CompileStats &stats) {
+Status driver::compileToFile(const OnnxModel &model, const CompileOptions &options, Weights weights,
+                             const std::string &path, CompileStats &stats) {
   Compiler compiler(model, options);
+  GAUDI_TRY(compiler.chooseTarget());
   GAUDI_TRY(compiler.importStep(/*needStatic=*/true));
   GAUDI_TRY(compiler.transformStep());
   GAUDI_TRY(compiler.kernelStep(nullptr, nullptr));
@@ -261,6 +269,7 @@ Status driver::packWeightsFile(const OnnxModel &model, const std::string &artifa
 Status driver::printStage(const OnnxModel &model, const CompileOptions &options, Stage stage, llvm::raw_ostream &out) {
   Compiler compiler(model, options);
   OpPrintingFlags flags;
+  GAUDI_TRY(compiler.chooseTarget());
   GAUDI_TRY(compiler.importStep(/*needStatic=*/stage != Stage::Import));
   if (stage != Stage::Import)
     GAUDI_TRY(compiler.transformStep());
@@ -269,6 +278,8 @@ Status driver::printStage(const OnnxModel &model, const CompileOptions &options,
     return {};
   }
   GAUDI_TRY(compiler.kernelStep(stage == Stage::Kernels ? &out : nullptr, stage == Stage::Llvm ? &out : nullptr));
+  if (stage == Stage::Obj)
+    out.write(compiler.code().data(), compiler.code().size());
   if (stage != Stage::Rt)
     return {};
   GAUDI_TRY(compiler.frameStep());
@@ -276,14 +287,16 @@ Status driver::printStage(const OnnxModel &model, const CompileOptions &options,
   return {};
 }
 
-std::vector<std::pair<std::string, std::string>> driver::keyComponents(const OnnxModel &model, const CompileOptions &options) {
+std::vector<std::pair<std::string, std::string>> driver::keyComponents(const OnnxModel &model,
+                                                                       const CompileOptions &options) {
   std::string input;
   for (const auto &[name, shape] : options.shapes)
     input += name + "=" + llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), "x") + ";";
   for (const auto &[name, size] : options.dims)
     input += name + "=" + std::to_string(size) + ";";
-  Expected<cpu::Isa> isa = cpu::resolveIsa(options.targetCpu);
-  std::string target = isa.ok() ? isa->cpu + " " + llvm::join(isa->features, ",") : options.targetCpu;
+  Expected<std::unique_ptr<Target>> created = createTarget(options.device, options.targetCpu);
+  TargetInfo info = created.ok() ? (*created)->info() : TargetInfo{options.device, "", options.targetCpu, {}};
+  std::string target = info.device + " " + info.cpu + " " + llvm::join(info.features, ",");
   unsigned threads = options.threads ? options.threads : usableCores();
   return {{"format", "gdx 1.0"},
           {"compiler", compilerIdentity()},
@@ -291,5 +304,6 @@ std::vector<std::pair<std::string, std::string>> driver::keyComponents(const Onn
           {"inputs", input},
           {"target", target},
           {"threads", std::to_string(threads)},
-          {"memory-budget", std::to_string(options.memoryBudget)}};
+          {"memory-budget", std::to_string(options.memoryBudget)},
+          {"taps", options.taps ? "1" : "0"}};
 }

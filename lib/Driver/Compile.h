@@ -22,16 +22,18 @@ class OnnxModel;
 namespace gaudi::driver {
 
 /// Where to stop and print (DESIGN 2). Artifact = do not stop.
-enum class Stage { Import, Graph, Kernels, Rt, Llvm, Artifact };
+enum class Stage { Import, Graph, Kernels, Rt, Llvm, Obj, Artifact };
 
 struct CompileOptions {
-  std::string model;                                                 ///< path of an .onnx file
-  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes;  ///< --shape
-  std::vector<std::pair<std::string, int64_t>> dims;                 ///< --dim
-  std::string targetCpu = "native";
-  unsigned threads = 0;             ///< compile jobs and expected workers, 0 = physical cores
-  uint64_t memoryBudget = 0;        ///< bytes for the slab; 0 = none
-  std::string externalRoot;         ///< --allow-external-root
+  std::string model;                                                ///< path of an .onnx file
+  std::vector<std::pair<std::string, std::vector<int64_t>>> shapes; ///< --shape
+  std::vector<std::pair<std::string, int64_t>> dims;                ///< --dim
+  std::string device = "cpu";                                       ///< --target
+  std::string targetCpu = "native";                                 ///< --target-cpu
+  bool taps = false;                                 ///< --taps: named intermediate values become outputs (Taps.h)
+  unsigned threads = 0;                              ///< compile jobs and expected workers, 0 = physical cores
+  uint64_t memoryBudget = 0;                         ///< bytes for the slab; 0 = none
+  std::string externalRoot;                          ///< --allow-external-root
   std::function<void(const std::string &)> progress; ///< one line per step; empty = quiet
   /// Second-level cache: object code by kernel text.
   std::function<std::optional<std::vector<char>>(const std::string &)> getObject;
@@ -55,7 +57,7 @@ Status compileToFile(const OnnxModel &model, const CompileOptions &options, Weig
 /// Packs the weights of a stripped artefact at `artifact` into `path`.
 Status packWeightsFile(const OnnxModel &model, const std::string &artifact, const std::string &path);
 
-/// Runs the route up to `stage` (not Artifact) and prints it.
+/// Runs the route up to `stage` (not Artifact) and prints it: MLIR, LLVM IR, or for Obj the code segment's bytes.
 Status printStage(const OnnxModel &model, const CompileOptions &options, Stage stage, llvm::raw_ostream &out);
 
 /// Fields of the cache key with their values, in the order of knowledge/runtime.md 1.3 (weights' bytes are not in it).

@@ -15,14 +15,13 @@ uint64_t gaudi::driver::sizeBytes(RankedTensorType type) {
   return static_cast<uint64_t>(type.getNumElements()) * ((bits + 7) / 8);
 }
 
-namespace {
-
-/// The value behind reshapes: what really owns the storage.
-Value storageOf(Value value) {
+Value gaudi::driver::storageOf(Value value) {
   while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
     value = reshape.getInput();
   return value;
 }
+
+namespace {
 
 graph::GroupOp copyGroup(OpBuilder &b, Location loc, Value value) {
   auto group =
@@ -187,6 +186,15 @@ OwningOpRef<ModuleOp> FrameBuilder::run() {
 
 } // namespace
 
+/// Where a copy comes from: the node that made the value, else (inputs have none) the output it becomes.
+static Location copyLocation(func::FuncOp main, OpOperand &result) {
+  Location loc = result.get().getLoc();
+  if (!launchName(loc).empty())
+    return loc;
+  auto name = main.getResultAttrOfType<StringAttr>(result.getOperandNumber(), "graph.name");
+  return name && !name.empty() ? NameLoc::get(name) : loc;
+}
+
 void gaudi::driver::materializeResults(func::FuncOp main) {
   Operation *terminator = main.front().getTerminator();
   OpBuilder builder(terminator);
@@ -194,12 +202,8 @@ void gaudi::driver::materializeResults(func::FuncOp main) {
   for (OpOperand &operand : terminator->getOpOperands()) {
     Value owner = storageOf(operand.get());
     bool ownGroup = owner.getDefiningOp<graph::GroupOp>() && taken.insert(owner).second;
-    if (ownGroup)
-      continue;
-    unsigned i = operand.getOperandNumber(); // no node makes the copy: it goes by the output's name
-    auto name = main.getResultAttrOfType<StringAttr>(i, "graph.name");
-    StringAttr label = name ? name : builder.getStringAttr("output" + Twine(i));
-    operand.set(copyGroup(builder, NameLoc::get(label), operand.get()).getResult(0));
+    if (!ownGroup)
+      operand.set(copyGroup(builder, copyLocation(main, operand), operand.get()).getResult(0));
   }
 }
 

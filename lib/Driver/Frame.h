@@ -23,6 +23,9 @@ struct GroupKernel {
 /// Kernel of each group in @main.
 using GroupKernels = llvm::DenseMap<mlir::Operation *, GroupKernel>;
 
+/// The value behind reshapes: what really owns the storage.
+mlir::Value storageOf(mlir::Value value);
+
 /// Inserts copy groups so that every result of `main` is produced by a group (through reshapes at most) of its own:
 /// results that are inputs, constants, or returned twice. Run before kernels are built.
 void materializeResults(mlir::func::FuncOp main);

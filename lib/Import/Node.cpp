@@ -60,8 +60,13 @@ SmallVector<Value> Node::inputs() {
 }
 
 void Node::result(int i, Value value) {
-  if (!hasFailed && wants(i))
-    frame.values[proto.output(i)] = value;
+  if (hasFailed || !wants(i))
+    return;
+  frame.values[proto.output(i)] = value;
+  // An op of this node's own that computes the output, and nothing else, is known by the output's name from here on.
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (op && op->getNumResults() == 1 && op->getLoc() == loc)
+    op->setLoc(graph::withValueName(loc, frame.prefix + proto.output(i)));
 }
 
 const ::onnx::AttributeProto *Node::attribute(StringRef name) {

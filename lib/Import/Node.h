@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Locations.h"
 #include "lib/Onnx/Proto.h"
 
 #include "mlir/IR/Builders.h"

@@ -121,6 +121,19 @@ const std::deque<::onnx::AttributeProto> &OnnxModel::defaults(const ::onnx::Func
   return it == impl->functionDefaults.end() ? none : it->second;
 }
 
+std::optional<std::string> OnnxModel::filesIdentity() const {
+  std::string text;
+  for (uint32_t i = 0; i < impl->store.fileCount(); ++i) {
+    if (!impl->store.isMapped(i)) // made from the bytes of those that are
+      continue;
+    const FileIdentity &file = impl->store.identity(i);
+    if (!file.hasSettled())
+      return std::nullopt;
+    text += file.text() + "; ";
+  }
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 Digest128 OnnxModel::weightsDigest() const {
   Xxh3Stream hash;
   for (const NamedTensor &named : impl->tensors)

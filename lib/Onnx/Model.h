@@ -89,6 +89,9 @@ public:
   /// Identity of the weights: xxh3-128 over the bytes of every tensor that skeletonDigest leaves out, in file order.
   /// Reads all of them (about 6 GB/s).
   Digest128 weightsDigest() const;
+  /// Text that changes whenever one of the model's files does (FileIdentity.h); empty if it cannot be trusted to: a
+  /// file has only just been written, or is none.
+  std::optional<std::string> filesIdentity() const;
 
 private:
   struct Impl;

@@ -34,6 +34,8 @@ public:
   const std::string &path(uint32_t file) const { return files[file].path; }
   /// True if the file is on disk, so that another process can map it under `path`.
   bool isMapped(uint32_t file) const { return files[file].mapped; }
+  /// Of a mapped file.
+  const FileIdentity &identity(uint32_t file) const { return files[file].mapping.identity(); }
   uint64_t fileSizeBytes(uint32_t file) const { return files[file].bytes.size(); }
 
   /// The bytes, or an empty span if any of them is outside of the file.

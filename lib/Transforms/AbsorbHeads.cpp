@@ -50,7 +50,7 @@ struct AbsorbHeads : OpRewritePattern<AttentionOp> {
       return failure();
     Build g(rewriter, op.getLoc());
     auto swapped = [&](Value v) { return g.transpose(v, kSwapHeads); }; // merges with the one above it
-    auto result = AttentionOp::create(rewriter, op.getLoc(), swapped(op.getQuery()), swapped(op.getKey()),
+    auto result = AttentionOp::create(rewriter, g.loc, swapped(op.getQuery()), swapped(op.getKey()),
                                       swapped(op.getValue()), op.getMask(), op.getScale(), /*heads_first=*/false,
                                       op.getCausal(), op.getBottomRight(), op.getZeroMaskedRows());
     rewriter.replaceOp(op, swapped(result.getResult()));

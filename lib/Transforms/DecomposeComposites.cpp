@@ -1,4 +1,5 @@
 //===- DecomposeComposites.cpp - composites to primitives ------------------===//
+#include "dialects/graph/Locations.h"
 #include "lib/Transforms/Passes.h"
 
 using namespace mlir;
@@ -32,6 +33,7 @@ struct DecomposeCompositesPass : impl::DecomposeCompositesBase<DecomposeComposit
       FailureOr<SmallVector<Value>> values = op.decompose(builder);
       if (failed(values)) // a primitive
         continue;
+      passOnValueName(op, *values);
       op->replaceAllUsesWith(*values);
       op->erase();
       changed = true;

@@ -97,48 +97,77 @@ void decomposeOffRow(Block &block) {
     FailureOr<SmallVector<Value>> values = cast<GraphOpInterface>(op).decompose(builder);
     if (failed(values))
       continue;
+    passOnValueName(&op, *values);
     op.replaceAllUsesWith(*values);
     op.erase();
   }
 }
 
-void arrangeViews(func::FuncOp func) {
+/// Views become reshapes; with `sink`, they move out of the way of fusion.
+void arrangeViews(func::FuncOp func, bool sink) {
   MLIRContext *context = func.getContext();
   RewritePatternSet patterns(context);
-  addSinkMatMulReshapePatterns(patterns);
-  ReshapeOp::getCanonicalizationPatterns(patterns, context);
+  if (sink) {
+    addSinkMatMulReshapePatterns(patterns);
+    ReshapeOp::getCanonicalizationPatterns(patterns, context);
+  }
   SqueezeOp::getCanonicalizationPatterns(patterns, context);
   UnsqueezeOp::getCanonicalizationPatterns(patterns, context);
   rewriteGreedily(func, std::move(patterns));
 }
 
+/// Views too: a reshape to a computed shape would become an output of unknown size.
+LogicalResult requireStatic(Block &block) {
+  for (Operation &op : block.without_terminator())
+    for (Type type : op.getResultTypes())
+      if (!cast<RankedTensorType>(type).hasStaticShape())
+        return op.emitError("its shape depends on the value of an input (found ") << type << ", expected a static shape)";
+  return success();
+}
+
+void formByRules(Block &block) {
+  GroupPlan plan(block);
+  applyGroupRules(block, plan);
+  Operation *terminator = block.getTerminator();
+  for (ArrayRef<Operation *> ops : plan.order()) {
+    int cluster = plan.clusterOf(ops.front());
+    if (cluster < 0) {
+      ops.front()->moveBefore(terminator);
+      continue;
+    }
+    OpBuilder builder(terminator);
+    GroupBuilder(builder, ops, plan.cluster(cluster).kind).build();
+  }
+}
+
+void formOnePerOp(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (op.use_empty() && isPure(&op))
+      op.erase();
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (!isGroupable(&op))
+      continue;
+    OpBuilder builder(&op);
+    GroupBuilder(builder, &op, "generic").build();
+  }
+}
+
 struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
+  using FormGroupsBase::FormGroupsBase;
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal())
       return;
     Block &block = func.getBody().front();
-    decomposeOffRow(block);
-    arrangeViews(func);
-    for (Operation &op : block.without_terminator())
-      for (Type type : op.getResultTypes())
-        if (isGroupable(&op) && !cast<RankedTensorType>(type).hasStaticShape()) {
-          op.emitError("cannot be grouped: its shape is not static (found ") << type << ")";
-          return signalPassFailure();
-        }
-
-    GroupPlan plan(block);
-    applyGroupRules(block, plan);
-    Operation *terminator = block.getTerminator();
-    for (ArrayRef<Operation *> ops : plan.order()) {
-      int cluster = plan.clusterOf(ops.front());
-      if (cluster < 0) {
-        ops.front()->moveBefore(terminator);
-        continue;
-      }
-      OpBuilder builder(terminator);
-      GroupBuilder(builder, ops, plan.cluster(cluster).kind).build();
-    }
+    if (!eachOp)
+      decomposeOffRow(block);
+    arrangeViews(func, /*sink=*/!eachOp);
+    if (failed(requireStatic(block)))
+      return signalPassFailure();
+    if (eachOp)
+      formOnePerOp(block);
+    else
+      formByRules(block);
     for (ConstantOp constant : llvm::make_early_inc_range(block.getOps<ConstantOp>()))
       if (constant.use_empty()) // cloned into groups
         constant.erase();

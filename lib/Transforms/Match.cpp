@@ -141,9 +141,18 @@ Location fusedLocation(Operation *op, ArrayRef<Value> others) {
   return FusedLoc::get(op->getContext(), locations);
 }
 
+namespace {
+struct NameKeeper : RewriterBase::Listener {
+  using Listener::notifyOperationReplaced;
+  void notifyOperationReplaced(Operation *op, ValueRange values) override { passOnValueName(op, values); }
+};
+} // namespace
+
 bool rewriteGreedily(Operation *root, RewritePatternSet &&patterns) {
   GreedyRewriteConfig config;
   config.setMaxIterations(10);
+  NameKeeper names;
+  config.setListener(&names);
   return succeeded(applyPatternsGreedily(root, std::move(patterns), config));
 }
 

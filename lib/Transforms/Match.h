@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Locations.h"
 
 #include "mlir/IR/PatternMatch.h"
 

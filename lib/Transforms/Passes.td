@@ -64,6 +64,7 @@ def FormGroups : GraphPass<"form-groups"> {
   let summary = "wrap everything that computes into graph.group, one kernel each";
   let description = [{ Kinds: matmul, batch_matmul, attention, rows, pointwise, generic. Constants stay outside and become
     operands, but scalars and splats of at most 16 elements are cloned into the body. Reshapes stay outside as views. }];
+  let options = [Option<"eachOp", "each-op", "bool", "false", "one group per op, nothing fused or rewritten (device ref)">];
 }
 
 def PrintGroups : Pass<"print-groups", "::mlir::ModuleOp"> {

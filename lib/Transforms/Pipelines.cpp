@@ -62,6 +62,17 @@ void buildGraphPipeline(OpPassManager &manager, const GraphPipelineOptions &opti
   }
 }
 
+void buildReferencePipeline(OpPassManager &manager) {
+  OpPassManager &pm = manager.nest<func::FuncOp>();
+  pm.addPass(createSpecializeShapes());
+  pm.addPass(createFoldConstants());
+  checkStage(pm, "static");
+  FormGroupsOptions each;
+  each.eachOp = true;
+  pm.addPass(createFormGroups(each));
+  checkStage(pm, "grouped");
+}
+
 void registerTransformsPasses() {
   registerGaudiTransformsPasses();
   PassPipelineRegistration<GraphPipelineOptions>("graph-pipeline", "imported module to groups (all of lib/Transforms)",

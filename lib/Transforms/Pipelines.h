@@ -18,6 +18,10 @@ struct GraphPipelineOptions : mlir::PassPipelineOptions<GraphPipelineOptions> {
   Option<bool> group{*this, "group", llvm::cl::desc("end with form-groups"), llvm::cl::init(true)};
 };
 
+/// Imported module -> static, then one group per op: the graph as the model spells it, for device `ref`. Only shape
+/// arithmetic is folded, which static types need.
+void buildReferencePipeline(mlir::OpPassManager &manager);
+
 /// Imported module -> static, simplified, recomposed and (by default) grouped. `manager` runs on builtin.module.
 void buildGraphPipeline(mlir::OpPassManager &manager, const GraphPipelineOptions &options);
 

@@ -84,6 +84,7 @@ struct PushBroadcast : RewritePattern {
     rewriter.modifyOpInPlace(small, [&] {
       small->setOperands(operands);
       small->getResult(0).setType(type);
+      small->setLoc(withoutValueName(op->getLoc()));
     });
     rewriter.replaceOpWithNewOp<BroadcastOp>(op, small->getResult(0), whole);
     return success();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gaudi/Status.h"
+#include "runtime/base/FileIdentity.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,17 +35,21 @@ public:
 
   std::span<const std::byte> bytes() const { return {data, sizeBytes}; }
   const std::string &path() const { return filePath; }
+  /// As it was when the file was mapped.
+  const FileIdentity &identity() const { return fileIdentity; }
 
 private:
   void swap(MappedFile &other) {
     std::swap(data, other.data);
     std::swap(sizeBytes, other.sizeBytes);
     std::swap(filePath, other.filePath);
+    std::swap(fileIdentity, other.fileIdentity);
   }
 
   const std::byte *data = nullptr;
   size_t sizeBytes = 0;
   std::string filePath;
+  FileIdentity fileIdentity;
 };
 
 } // namespace gaudi

@@ -75,7 +75,9 @@ std::optional<Hit> Cache::lookup(Kind kind, const Key &key) {
     return std::nullopt;
   }
   Entry entry;
-  if (std::string why = readEntry(fd.get(), kind, &key, lookupDepth(kind), entry); !why.empty()) {
+  bool isKnown = kind == Kind::Weights && impl->isKnownSound(fd.get(), key);
+  Depth depth = isKnown ? Depth::Record : Depth::Payload;
+  if (std::string why = readEntry(fd.get(), kind, &key, depth, entry); !why.empty()) {
     impl->warn(cat(nameOf(kind), " entry ", key.shortHex(), " cannot be used: ", why));
     if (impl->writes())
       impl->quarantine(fd.get(), name);
@@ -84,6 +86,8 @@ std::optional<Hit> Cache::lookup(Kind kind, const Key &key) {
   }
   if (impl->writes())
     touch(fd.get());
+  if (kind == Kind::Weights && !isKnown)
+    impl->rememberSound(fd.get(), key);
   double savedMs = entry.metadata.compileMs;
   impl->shards.add({.hits = 1, .savedMs = std::llround(savedMs)});
   return Hit{cat(impl->root, '/', name), entry.record.payloadBytes, savedMs};

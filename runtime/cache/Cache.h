@@ -67,7 +67,7 @@ bool parseMode(std::string_view name, Mode &out);
 enum class Kind : uint32_t {
   Program = 0, ///< .gdx artefact; digest checked at every look-up, synced to disk
   Kernel = 1,  ///< object code of one kernel; digest checked, not synced (cheap to remake, thousands of them)
-  Weights = 2, ///< packed weights; size checked at look-up, bytes by the runtime's --verify=full (they can be many GB)
+  Weights = 2, ///< packed weights; digest checked when the file is new or has changed (Verified.cpp), synced
 };
 inline constexpr Kind kAllKinds[] = {Kind::Program, Kind::Kernel, Kind::Weights};
 /// "program", "kernel", "weights".
@@ -80,6 +80,8 @@ struct Options {
   unsigned lockTimeoutMs = 600'000; ///< then the caller produces the entry privately
   /// Told of the first failure of the store (and of every entry found corrupt); null = silent.
   std::function<void(const std::string &)> warn = {};
+  /// Tests only: how long a file must have been left alone before what is known of it is remembered.
+  int64_t settleNs = 2'000'000'000;
   /// Tests only: take the file system for a network one, on which flock cannot be trusted.
   bool assumeNetworkFileSystem = false;
 };

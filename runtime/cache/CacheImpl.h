@@ -31,6 +31,10 @@ struct Cache::Impl {
   /// Moves `name` to q/ if it still is the file behind `fd`, and deletes all but the 8 newest there.
   void quarantine(int fd, const std::string &name);
 
+  /// Whether the weights entry behind `fd` was read through before and has not changed since.
+  bool isKnownSound(int fd, const Key &key) const;
+  void rememberSound(int fd, const Key &key);
+
   /// One file of e/, k/ or w/.
   struct File {
     Kind kind;
@@ -56,8 +60,5 @@ std::string entryName(Kind kind, const Key &key);
 bool parseEntryName(Kind kind, std::string_view name, Key &out);
 /// "e", "k" or "w".
 std::string folderOf(Kind kind);
-
-/// Verify, unless the payload is the runtime's to check.
-inline Depth lookupDepth(Kind kind) { return kind == Kind::Weights ? Depth::Record : Depth::Payload; }
 
 } // namespace gaudi::cache

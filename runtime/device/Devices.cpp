@@ -4,12 +4,14 @@
 #include "runtime/base/Text.h"
 #include "runtime/device/cpu/CpuExecutable.h"
 #include "runtime/device/null/NullDevice.h"
+#include "runtime/device/ref/RefDevice.h"
 
 namespace gaudi {
 
 std::span<const Device> devices() {
   static constexpr Device list[] = {
       {"cpu", "x86-64 native code", [] { return Status(); }, CpuExecutable::load},
+      {"ref", "reference evaluator in fp64, one op at a time", ref::probe, ref::load},
       {"null", "template for new devices", null::probe, null::load},
   };
   return list;

@@ -35,7 +35,7 @@ class Case:
         if self.dtype == "fp32":
             return self
         spec = ModelSpec(self.spec.config, self.spec.task, "ts17", "fp32")
-        return Case((("batch", TINY_EXTENTS[0]), ("sequence", TINY_EXTENTS[1])), spec)
+        return Case(self.dims or (("batch", TINY_EXTENTS[0]), ("sequence", TINY_EXTENTS[1])), spec)
 
 
 def _tiny(config: str, task: str, form: str, dtype: str, is_static: bool) -> Case:
@@ -64,10 +64,19 @@ def fast_cases() -> list[Case]:
 
 
 def full_cases() -> list[Case]:
-    """BERT-base over batches and sequences, odd and longest ones included."""
-    spec = ModelSpec("base", "pooler", "ts17")
-    extents = itertools.product((1, 3, 8), (1, 7, 64, 128, 384, 512))
-    return [Case((("batch", batch), ("sequence", sequence)), spec) for batch, sequence in extents]
+    """BERT-base in every form, over batches and sequences, odd and longest ones included."""
+    extents = list(itertools.product((1, 3, 8), (1, 7, 64, 128, 384, 512)))
+    cases = [
+        Case((("batch", batch), ("sequence", sequence)), ModelSpec("base", "pooler", form.name))
+        for form in FORMS.values()
+        for batch, sequence in extents
+    ]
+    # The 16-bit types differ by form in their casts only, and not at all by extent.
+    return cases + [
+        Case((("batch", 3), ("sequence", 128)), ModelSpec("base", "pooler", form.name, dtype))
+        for form, dtype in itertools.product(FORMS.values(), ("fp16", "bf16"))
+        if form.supports(dtype)
+    ]
 
 
 def file_cases(paths: list[Path], dims: list[tuple[str, list[int]]]) -> list[Case]:

@@ -3,7 +3,7 @@
 
     python test/e2e/compare_ort.py                                    the fast set (CTest `e2e`)
     python test/e2e/compare_ort.py --set every --filter dynamo23       all tiny combinations of one form
-    python test/e2e/compare_ort.py --set full                          BERT-base, 3 batches x 6 sequences
+    python test/e2e/compare_ort.py --set full                          BERT-base, 7 forms x 3 batches x 6 sequences (CTest `e2e.full`)
     python test/e2e/compare_ort.py model.onnx --dim batch=1,2          given files
 
 The measure is the largest absolute difference divided by the largest absolute value of the reference output, so that

@@ -295,6 +295,33 @@ TEST_F(Gdx, SemanticErrors) {
   }
 }
 
+/// flatbuffers leaves empty lists and names out unless told otherwise, and aligns empty lists to nothing.
+TEST_F(Gdx, ScalarsAndEmptyNames) {
+  schema::EntryT &entry = *artifact.program.entries[0];
+  entry.inputs[1]->shape = {};
+  entry.buffers[4] = {schema::Place::Input, 1, 0, 8};
+  artifact.program.infos[0]->name = "";
+  entry.memory->live_at_peak[0]->name = "";
+  for (const char *name : {"i", "id", "ids", "ids4", "ids45"}) { // moves what follows through all alignments
+    entry.inputs[1]->name = name;
+    write();
+    Status status = openStatus();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+TEST_F(Gdx, NothingToDo) {
+  schema::EntryT &entry = *artifact.program.entries[0];
+  entry.inputs.clear();
+  entry.outputs.clear();
+  entry.buffers.clear();
+  entry.args.clear();
+  entry.launches.clear();
+  write();
+  Status status = openStatus();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 TEST_F(Gdx, CodeThatIsNoSharedObject) {
   artifact.code.assign(100, 'x');
   write();

@@ -189,9 +189,22 @@ TEST_F(Run, OtherDevices) {
   auto missing = Executable::open(path, {.device = "tpu"});
   EXPECT_EQ(missing.status().code(), StatusCode::Usage);
   EXPECT_EQ(missing.status().message(), path + ": no device 'tpu'");
-  EXPECT_EQ(missing.status().hint(), "devices: cpu, null");
+  EXPECT_EQ(missing.status().hint(), "devices: cpu, ref, null");
   auto null = Executable::open(path, {.device = "null"});
   EXPECT_EQ(null.status().code(), StatusCode::Unsupported);
+  auto other = Executable::open(path, {.device = "ref"});
+  EXPECT_EQ(other.status().code(), StatusCode::BadArtifact);
+  EXPECT_EQ(other.status().message(), path + ": compiled for device 'cpu', not 'ref'");
+}
+
+TEST_F(Run, RefWithoutItsLibrary) {
+  ::setenv("GAUDI_REF_LIBRARY", "/nowhere/libgaudi_ref.so", 1); // before the first use in this process
+  artifact.program.target->device = "ref";
+  ASSERT_TRUE(writeArtifact(path, artifact.parts()).ok());
+  auto exe = Executable::open(path, {});
+  EXPECT_EQ(exe.status().code(), StatusCode::Unsupported);
+  EXPECT_EQ(exe.status().message(), "device 'ref': libgaudi_ref.so not found");
+  EXPECT_EQ(exe.status().hint(), "it is built beside gaudi-opt; GAUDI_REF_LIBRARY can name its path");
 }
 
 } // namespace

@@ -42,12 +42,12 @@ void printStats(const Flags &flags, const driver::CompileStats &s, double totalM
   if (flags.quiet)
     return;
   double ratio = s.lowerBound ? double(s.slabBytes) / double(s.lowerBound) : 1;
-  llvm::errs() << llvm::format("compiled in %.0f ms: %u launches of %u kernels (%u compiled); %s weights, %s slab, ratio %.2f\n", totalMs,
-                               s.groups, s.kernels, s.compiled, formatBytes(s.weightBytes).c_str(),
-                               formatBytes(s.slabBytes).c_str(), ratio);
+  llvm::errs() << llvm::format(
+      "compiled in %.0f ms: %u launches of %u kernels (%u compiled); %s weights, %s slab, ratio %.2f\n", totalMs,
+      s.groups, s.kernels, s.compiled, formatBytes(s.weightBytes).c_str(), formatBytes(s.slabBytes).c_str(), ratio);
   if (flags.verbose)
-    llvm::errs() << llvm::format("  import %.1f, transforms %.1f, kernels %.1f, plan %.1f, write %.1f ms\n", s.importMs, s.transformMs,
-                                 s.kernelMs, s.planMs, s.writeMs);
+    llvm::errs() << llvm::format("  import %.1f, transforms %.1f, kernels %.1f, plan %.1f, write %.1f ms\n", s.importMs,
+                                 s.transformMs, s.kernelMs, s.planMs, s.writeMs);
 }
 
 driver::CompileOptions withProgress(const Flags &flags) {
@@ -95,7 +95,30 @@ Status compileHere(const Flags &flags, const OnnxModel &model) {
   return {};
 }
 
-/// Program and packed weights through the cache (knowledge/runtime.md 1.3): the program's key has no weight bytes in it.
+/// To -o, or to stdout; machine code not to a terminal.
+Status printStage(const Flags &flags, const OnnxModel &model) {
+  bool toStdout = flags.output.empty() || flags.output == "-";
+  if (toStdout && flags.stage == driver::Stage::Obj && isatty(STDOUT_FILENO))
+    return Status::error(StatusCode::Usage, "--emit=obj: writes machine code, and stdout is a terminal",
+                         "name a file with -o");
+  if (toStdout)
+    return driver::printStage(model, flags.compile, flags.stage, llvm::outs());
+  std::string text; // first, so that a failure leaves the file as it was
+  llvm::raw_string_ostream stream(text);
+  GAUDI_TRY(driver::printStage(model, flags.compile, flags.stage, stream));
+  std::error_code error;
+  llvm::raw_fd_ostream out(flags.output, error);
+  if (!error) {
+    out << text;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  return !error ? Status() : Status::error(StatusCode::Failed, flags.output + ": cannot write: " + error.message());
+}
+
+/// Program and packed weights through the cache (knowledge/runtime.md 1.3): the program's key has no weight bytes in
+/// it.
 class Resolver {
 public:
   Resolver(const Flags &flags, const OnnxModel &model) : flags(flags), model(model) {}
@@ -135,7 +158,8 @@ private:
   }
 
   Status resolve() {
-    Expected<cache::Resolution> program = cache->resolve(cache::Kind::Program, key, metadata, [&] { return produceProgram(); });
+    Expected<cache::Resolution> program =
+        cache->resolve(cache::Kind::Program, key, metadata, [&] { return produceProgram(); });
     if (!program.ok())
       return program.takeStatus();
     hit = program->hit;
@@ -176,8 +200,22 @@ private:
     return product;
   }
 
+  /// Reading every weight at every start would be the longest part of it, so the digest is remembered by what the file
+  /// system says of the files.
+  std::string weightsDigest() {
+    std::optional<std::string> files = model.filesIdentity();
+    if (!files)
+      return toHex(model.weightsDigest());
+    cache::Key memo = digestOf({"weights of", toHex(model.skeletonDigest()), *files});
+    if (std::optional<std::string> known = cache->getBlob(memo))
+      return *known;
+    std::string digest = toHex(model.weightsDigest());
+    cache->putBlob(memo, digest);
+    return digest;
+  }
+
   Expected<cache::Resolution> resolveWeights(const std::string &artifact) {
-    cache::Key weightsKey = digestOf({"weights", key.hex(), toHex(model.weightsDigest())});
+    cache::Key weightsKey = digestOf({"weights", key.hex(), weightsDigest()});
     auto produce = [&]() -> Expected<cache::Product> {
       cache::Product product;
       product.write = [&](const std::string &target) { return driver::packWeightsFile(model, artifact, target); };
@@ -207,10 +245,15 @@ private:
     return weights.entry ? Status() : weights.product.write(packed);
   }
 
-  void print(const cache::Resolution &program, const std::string &artifact, const std::string &weights, bool temporary) const {
+  void print(const cache::Resolution &program, const std::string &artifact, const std::string &weights,
+             bool temporary) const {
     const char *state = cache->mode() == cache::Mode::Off ? "off" : program.hit ? "hit" : "miss";
-    llvm::json::Object line{{"artifact", artifact},    {"weights", weights}, {"temporary", temporary}, {"cache", state},
-                            {"key", key.hex()},        {"compile_ms", compileMs},
+    llvm::json::Object line{{"artifact", artifact},
+                            {"weights", weights},
+                            {"temporary", temporary},
+                            {"cache", state},
+                            {"key", key.hex()},
+                            {"compile_ms", compileMs},
                             {"saved_ms", program.hit && program.entry ? program.entry->savedMs : 0.0}};
     llvm::outs() << llvm::json::Value(std::move(line)) << "\n";
     llvm::outs().flush();
@@ -243,6 +286,6 @@ Status gaudi::runCompileMode(const Flags &flags) {
   for (const std::string &warning : model->warnings())
     llvm::errs() << "warning: " << warning << "\n";
   if (flags.stage != driver::Stage::Artifact)
-    return driver::printStage(*model, flags.compile, flags.stage, llvm::outs());
+    return printStage(flags, *model);
   return flags.resolve ? Resolver(flags, *model).run() : compileHere(flags, *model);
 }

@@ -2,8 +2,10 @@
 #include "tools/gaudi-opt/Flags.h"
 
 #include "lib/Import/Import.h"
+#include "lib/Target/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace gaudi;
@@ -24,13 +26,21 @@ struct Row {
 Status applyStage(Flags &flags, const std::string &value) {
   static const std::pair<const char *, driver::Stage> stages[] = {
       {"import", driver::Stage::Import}, {"graph", driver::Stage::Graph}, {"kernels", driver::Stage::Kernels},
-      {"rt", driver::Stage::Rt},         {"llvm", driver::Stage::Llvm}};
+      {"rt", driver::Stage::Rt},         {"llvm", driver::Stage::Llvm},   {"obj", driver::Stage::Obj}};
   for (const auto &[name, stage] : stages)
     if (value == name) {
       flags.stage = stage;
       return {};
     }
-  return usage("--emit: no stage '" + value + "'", "stages: import, graph, kernels, rt, llvm");
+  return usage("--emit: no stage '" + value + "'", "stages: import, graph, kernels, rt, llvm, obj");
+}
+
+Status applyTarget(Flags &flags, const std::string &value) {
+  std::vector<std::string> known = targetNames();
+  if (!llvm::is_contained(known, value))
+    return usage("--target: no target '" + value + "'", "targets: " + llvm::join(known, ", "));
+  flags.compile.device = value;
+  return {};
 }
 
 Status applyNumber(const char *flag, const std::string &value, uint64_t &out) {
@@ -41,13 +51,18 @@ Status applyNumber(const char *flag, const std::string &value, uint64_t &out) {
       unit = size;
   uint64_t number = 0;
   if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
-    return usage(std::string(flag) + ": cannot read '" + value + "' as a number", "a number such as 8, or a size such as 500MiB or 5GiB");
+    return usage(std::string(flag) + ": cannot read '" + value + "' as a number",
+                 "a number such as 8, or a size such as 500MiB or 5GiB");
   out = number * unit;
   return {};
 }
 
 const Row rows[] = {
-    {"-o", true, [](Flags &f, const std::string &v) { f.output = v; return Status(); }},
+    {"-o", true,
+     [](Flags &f, const std::string &v) {
+       f.output = v;
+       return Status();
+     }},
     {"--emit", true, applyStage},
     {"--shape", true,
      [](Flags &f, const std::string &v) {
@@ -65,15 +80,18 @@ const Row rows[] = {
        f.compile.dims.push_back(dim.take());
        return Status();
      }},
-    {"--target", true,
-     [](Flags &, const std::string &v) {
-       return v == "cpu" ? Status() : Status::error(StatusCode::Unsupported, "--target: '" + v + "' is not supported yet", "targets: cpu");
+    {"--target", true, applyTarget},
+    {"--device", true, applyTarget}, // gaudi-run's word for it
+    {"--taps", false,
+     [](Flags &f, const std::string &) {
+       f.compile.taps = true;
+       return Status();
      }},
-    {"--device", true,
-     [](Flags &, const std::string &v) {
-       return v == "cpu" ? Status() : Status::error(StatusCode::Unsupported, "--device: '" + v + "' is not supported yet", "devices: cpu");
+    {"--target-cpu", true,
+     [](Flags &f, const std::string &v) {
+       f.compile.targetCpu = v;
+       return Status();
      }},
-    {"--target-cpu", true, [](Flags &f, const std::string &v) { f.compile.targetCpu = v; return Status(); }},
     {"--threads", true,
      [](Flags &f, const std::string &v) {
        uint64_t n = 0;
@@ -83,18 +101,52 @@ const Row rows[] = {
      }},
     {"--memory-budget", true,
      [](Flags &f, const std::string &v) { return applyNumber("--memory-budget", v, f.compile.memoryBudget); }},
-    {"--allow-external-root", true, [](Flags &f, const std::string &v) { f.compile.externalRoot = v; return Status(); }},
+    {"--allow-external-root", true,
+     [](Flags &f, const std::string &v) {
+       f.compile.externalRoot = v;
+       return Status();
+     }},
     {"--cache", true,
      [](Flags &f, const std::string &v) {
-       return cache::parseMode(v, f.cacheMode) ? Status() : usage("--cache: no mode '" + v + "'", "modes: off, ro, rw, refresh, require, verify");
+       return cache::parseMode(v, f.cacheMode)
+                  ? Status()
+                  : usage("--cache: no mode '" + v + "'", "modes: off, ro, rw, refresh, require, verify");
      }},
-    {"--cache-dir", true, [](Flags &f, const std::string &v) { f.cacheDir = v; return Status(); }},
-    {"--resolve", false, [](Flags &f, const std::string &) { f.resolve = true; return Status(); }},
-    {"--quiet", false, [](Flags &f, const std::string &) { f.quiet = true; return Status(); }},
-    {"-q", false, [](Flags &f, const std::string &) { f.quiet = true; return Status(); }},
-    {"-v", false, [](Flags &f, const std::string &) { f.verbose = true; return Status(); }},
-    {"--help", false, [](Flags &f, const std::string &) { f.help = true; return Status(); }},
-    {"--version", false, [](Flags &f, const std::string &) { f.version = true; return Status(); }},
+    {"--cache-dir", true,
+     [](Flags &f, const std::string &v) {
+       f.cacheDir = v;
+       return Status();
+     }},
+    {"--resolve", false,
+     [](Flags &f, const std::string &) {
+       f.resolve = true;
+       return Status();
+     }},
+    {"--quiet", false,
+     [](Flags &f, const std::string &) {
+       f.quiet = true;
+       return Status();
+     }},
+    {"-q", false,
+     [](Flags &f, const std::string &) {
+       f.quiet = true;
+       return Status();
+     }},
+    {"-v", false,
+     [](Flags &f, const std::string &) {
+       f.verbose = true;
+       return Status();
+     }},
+    {"--help", false,
+     [](Flags &f, const std::string &) {
+       f.help = true;
+       return Status();
+     }},
+    {"--version", false,
+     [](Flags &f, const std::string &) {
+       f.version = true;
+       return Status();
+     }},
 };
 
 std::string nearestFlag(llvm::StringRef name) {
@@ -142,7 +194,8 @@ Expected<Flags> gaudi::parseFlags(const std::vector<std::string> &arguments) {
     GAUDI_TRY(row->apply(flags, value));
   }
   if (flags.resolve && (!flags.output.empty() || flags.stage != driver::Stage::Artifact))
-    return usage(std::string("--resolve contradicts ") + (flags.output.empty() ? "--emit" : "-o"), "it names the artefact in the cache");
+    return usage(std::string("--resolve contradicts ") + (flags.output.empty() ? "--emit" : "-o"),
+                 "it names the artefact in the cache");
   return flags;
 }
 
@@ -162,8 +215,10 @@ const char *gaudi::helpText() {
   -o OUT.gdx                 artefact to write (default: the model's name with .gdx)
   --dim NAME=N               size of a symbolic dim, in every input that has it
   --shape INPUT=AxBxC        shape of one input
-  --emit STAGE               print a stage instead: import, graph, kernels, rt, llvm
-  --target cpu               device to compile for
+  --emit STAGE               stop at a stage and print it (or write it to -o): import, graph, kernels, rt, llvm,
+                             obj (the linked machine code)
+  --target NAME              device to compile for: cpu (default), ref (the reference evaluator)
+  --taps                     named intermediate values become outputs, for gaudi-run compare
   --target-cpu NAME          native (default), x86-64-v3, znver3, ...
   --threads N                compile jobs and expected workers (default: physical cores)
   --memory-budget SIZE       largest working memory (KiB, MiB, GiB); compile fails if it does not fit

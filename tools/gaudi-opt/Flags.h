@@ -14,8 +14,8 @@ namespace gaudi {
 struct Flags {
   driver::CompileOptions compile;
   driver::Stage stage = driver::Stage::Artifact;
-  std::string output;                    ///< -o
-  bool resolve = false;                  ///< through the cache, one JSON line on stdout
+  std::string output;   ///< -o
+  bool resolve = false; ///< through the cache, one JSON line on stdout
   cache::Mode cacheMode = cache::Mode::ReadWrite;
   std::string cacheDir;
   bool quiet = false, verbose = false, help = false, version = false;

@@ -20,7 +20,9 @@ namespace {
 struct RunChecks : mlir::PassWrapper<RunChecks, mlir::OperationPass<mlir::ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RunChecks)
   llvm::StringRef getArgument() const override { return "run-checks"; }
-  llvm::StringRef getDescription() const override { return "evaluate functions without arguments and judge their check ops"; }
+  llvm::StringRef getDescription() const override {
+    return "evaluate functions without arguments and judge their check ops";
+  }
   void runOnOperation() override {
     if (mlir::failed(gaudi::check::runChecks(getOperation(), nullptr)))
       signalPassFailure();

@@ -19,7 +19,7 @@ namespace gaudi::run {
 const char *shortHelp() {
   return R"(usage: gaudi-run [run] MODEL [flags]       run a model once (MODEL: .gdx, or .onnx through the cache)
        gaudi-run bench MODEL [flags]       measure latency and throughput
-       gaudi-run compare A [B] [flags]     compare two models, or one on two --device
+       gaudi-run compare A [B] [flags]     compare two models, or one on two devices (cpu, ref), by layer
        gaudi-run inspect MODEL             signature, memory plan, kernels; executes nothing
        gaudi-run devices                   what this build and machine can run on
        gaudi-run cache VERB [KEY]          stats, list, show, explain, verify, prune, clear

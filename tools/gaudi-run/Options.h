@@ -16,6 +16,7 @@ struct ModelOptions {
   std::string cacheMode = "rw", cacheDir;
   std::vector<std::string> shapes, dims; ///< passed on to gaudi-opt
   std::string targetCpu;
+  bool taps = false; ///< an .onnx is compiled with its intermediate values as outputs
   unsigned threads = 0;
   uint64_t memoryBudget = 0;
 };

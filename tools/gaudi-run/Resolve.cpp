@@ -71,6 +71,8 @@ std::vector<std::string> compilerArguments(const std::string &compiler, const st
     add("--dim", dim);
   add("--target-cpu", options.targetCpu);
   add("--device", options.device);
+  if (options.taps)
+    args.push_back("--taps");
   if (options.threads)
     add("--threads", std::to_string(options.threads));
   return args;

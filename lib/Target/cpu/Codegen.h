@@ -15,11 +15,6 @@ class raw_ostream;
 
 namespace gaudi::cpu {
 
-/// CPU time of the phases of code generation, summed over kernels.
-struct PhaseTimes {
-  double emitMs = 0, passesMs = 0, optimizeMs = 0, codegenMs = 0, linkMs = 0;
-};
-
 struct CodegenOptions {
   std::string symbol; ///< name of the C-ABI wrapper
   /// Buffer arguments (inputs, then outputs) that may share memory with another one: no noalias for these.

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "dialects/graph/Graph.h"
+#include "lib/Target/Target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -32,25 +33,6 @@ struct Isa {
   unsigned matmulVectors = 2; ///< NR / lanes
   uint64_t l1Bytes = 32 << 10, l2Bytes = 512 << 10, l3Bytes = 32 << 20;
   unsigned lanesF32() const { return vectorBytes / 4; }
-};
-
-/// A 2-D constant operand wanted as panels `[ceil(N/panel)][K][panel]` (zero-filled tail columns) instead of row-major.
-struct PanelLayout {
-  unsigned panel;  ///< NR, elements
-  bool transposed; ///< the graph constant is [N][K]
-  int64_t k, n;
-};
-
-/// What the runtime and planner must know about an emitted kernel.
-struct KernelPlan {
-  uint64_t grid = 1;         ///< number of tasks; independent, any order, parallel
-  uint64_t chunk = 1;        ///< tasks claimed at a time
-  uint64_t scratchBytes = 0; ///< per worker
-  /// Per group operand: the layout wanted (constants only), else nullopt = row-major.
-  llvm::SmallVector<std::optional<PanelLayout>> inputLayouts;
-  /// Per group result: operands whose storage it may take over (element i is read before it is written, by the same
-  /// task).
-  llvm::SmallVector<llvm::SmallVector<unsigned>> inPlace;
 };
 
 /// Operands of a group as the emitter may see them.

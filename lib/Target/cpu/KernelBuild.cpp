@@ -1,6 +1,8 @@
 //===- KernelBuild.cpp - all groups of a model -> one ELF -----------------===//
 #include "lib/Target/cpu/KernelBuild.h"
 
+#include "dialects/graph/Locations.h"
+#include "lib/Target/GroupText.h"
 #include "lib/Target/cpu/Codegen.h"
 #include "lib/Target/cpu/Link.h"
 
@@ -86,6 +88,7 @@ void decomposeAll(Block &block) {
       FailureOr<SmallVector<Value>> values = graphOp.decompose(b);
       if (failed(values))
         continue;
+      graph::passOnValueName(&op, *values);
       op.replaceAllUsesWith(*values);
       op.erase();
       changed = true;
@@ -115,28 +118,6 @@ void splitGroup(graph::GroupOp group) {
 //===----------------------------------------------------------------------===//
 // Building one kernel
 //===----------------------------------------------------------------------===//
-
-/// The group alone in a module, as text without locations: identifies the kernel, and moves it to another context.
-std::string groupText(graph::GroupOp group) {
-  OpBuilder b(group.getContext());
-  Location loc = b.getUnknownLoc();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  b.setInsertionPointToStart(module->getBody());
-  auto type = b.getFunctionType(group.getInputs().getTypes(), group.getResultTypes());
-  auto func = func::FuncOp::create(b, loc, "group", type);
-  Block *entry = func.addEntryBlock();
-  b.setInsertionPointToStart(entry);
-  IRMapping mapping;
-  mapping.map(group.getInputs(), entry->getArguments());
-  // Repeated operands map to their last argument; restore the one-to-one order.
-  auto copy = cast<graph::GroupOp>(b.clone(*group, mapping));
-  copy->setOperands(entry->getArguments());
-  func::ReturnOp::create(b, loc, copy.getResults());
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  module->print(out);
-  return text;
-}
 
 struct Job {
   std::string text; ///< groupText
@@ -343,6 +324,6 @@ Expected<BuildResult> cpu::buildKernels(func::FuncOp main, const Isa &isa, const
   result.times.linkMs = milliseconds(start);
   if (!elf.ok())
     return elf.takeStatus();
-  result.elf = elf.take();
+  result.code = elf.take();
   return result;
 }

@@ -16,37 +16,16 @@ static std::byte *scratchBase(const Slab &slab, unsigned threads, uint64_t strid
 CpuContext::CpuContext(std::shared_ptr<const CpuExecutable> exe, Slab memory, unsigned threads, unsigned spinMicros,
                        uint64_t scratchStride)
     : executable(std::move(exe)), slab(std::move(memory)),
+      args(executable->entry(), executable->memoryWith(slab.data())),
       pool(threads, spinMicros, scratchBase(slab, threads, scratchStride), scratchStride) {
-  const schema::Entry &entry = executable->entry();
-  args.resize(entry.args()->size());
-  for (uint32_t i = 0; i < args.size(); ++i)
-    resolve(i, *entry.buffers()->Get(entry.args()->Get(i)));
-  for (const schema::Launch *launch : *entry.launches())
-    launches.push_back({executable->kernel(launch->kernel()), args.data() + launch->arg_begin(),
-                        static_cast<int64_t>(launch->grid()), static_cast<int64_t>(launch->chunk())});
-}
-
-void CpuContext::resolve(uint32_t arg, const schema::Buffer &buffer) {
-  switch (buffer.place()) {
-  case schema::Place::Input:
-  case schema::Place::Output:
-    patches.push_back({arg, buffer.place() == schema::Place::Output, buffer.index(), buffer.offset()});
-    break;
-  case schema::Place::Slab:
-    args[arg] = slab.data() + buffer.offset();
-    break;
-  case schema::Place::RoData:
-  case schema::Place::Weights:
-    // Kernels only read constants (their pages are read-only); the ABI has one pointer type for all.
-    args[arg] = const_cast<std::byte *>(executable->base(buffer.place())) + buffer.offset();
-    break;
-  }
+  for (const schema::Launch *launch : *executable->entry().launches())
+    launches.push_back({executable->kernel(launch->kernel()), args.of(*launch), static_cast<int64_t>(launch->grid()),
+                        static_cast<int64_t>(launch->chunk())});
 }
 
 Status CpuContext::bind(std::span<const TensorView> inputs, std::span<const TensorView> outputs) {
   GAUDI_TRY(checkIo(executable->inputs(), inputs, executable->outputs(), outputs));
-  for (const Patch &patch : patches)
-    args[patch.arg] = static_cast<std::byte *>((patch.isOutput ? outputs : inputs)[patch.index].data) + patch.offset;
+  args.bind(inputs, outputs);
   return {};
 }
 

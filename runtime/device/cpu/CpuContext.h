@@ -3,8 +3,8 @@
 
 #include "gaudi/Runtime.h"
 #include "runtime/device/cpu/ThreadPool.h"
+#include "runtime/exec/Arguments.h"
 #include "runtime/memory/Slab.h"
-#include "runtime/schema/plan_generated.h"
 
 namespace gaudi {
 
@@ -23,22 +23,12 @@ public:
   unsigned threads() const override { return pool.threads(); }
 
 private:
-  void resolve(uint32_t arg, const schema::Buffer &buffer);
   Status bind(std::span<const TensorView> inputs, std::span<const TensorView> outputs);
   Status faultStatus(size_t launch, int32_t code) const;
 
-  /// A pointer argument that depends on the call.
-  struct Patch {
-    uint32_t arg;
-    bool isOutput;
-    uint32_t index;
-    uint64_t offset;
-  };
-
   std::shared_ptr<const CpuExecutable> executable;
   Slab slab;
-  std::vector<void *> args;
-  std::vector<Patch> patches;
+  ArgumentTable args;
   std::vector<Work> launches; ///< same order as Executable::kernels()
   ThreadPool pool;
 };

@@ -27,23 +27,21 @@ static Status checkFeatures(const schema::Program &program) {
 
 Expected<std::shared_ptr<Executable>> CpuExecutable::load(std::unique_ptr<Artifact> artifact) {
   GAUDI_TRY(checkFeatures(artifact->program()));
-  auto executable = std::make_shared<CpuExecutable>();
-  executable->artifact = std::move(artifact);
-  executable->description = describe(executable->artifact->program());
+  auto executable = std::make_shared<CpuExecutable>(std::move(artifact));
   GAUDI_TRY(executable->loadCode());
   return std::shared_ptr<Executable>(std::move(executable));
 }
 
 Status CpuExecutable::loadCode() {
-  const auto &kernels = *artifact->program().kernels();
+  const auto &kernels = *program().kernels();
   if (kernels.size() == 0)
     return {};
-  Expected<CodeObject> loaded = CodeObject::load(artifact->code());
+  Expected<CodeObject> loaded = CodeObject::load(code());
   if (!loaded.ok())
     return loaded.takeStatus();
-  code = loaded.take();
+  object = loaded.take();
   for (const schema::Kernel *kernel : kernels) {
-    functions.push_back(code.find(kernel->symbol()->str()));
+    functions.push_back(object.find(kernel->symbol()->str()));
     if (!functions.back())
       return Status::error(StatusCode::BadArtifact,
                            cat("kernel '", kernel->symbol()->string_view(), "' is not in the code segment"),
@@ -52,23 +50,14 @@ Status CpuExecutable::loadCode() {
   return {};
 }
 
-const std::byte *CpuExecutable::base(schema::Place place) const {
-  return place == schema::Place::Weights ? artifact->weights().data() : artifact->rodata().data();
-}
-
 Expected<std::unique_ptr<Context>> CpuExecutable::createContext(const ContextOptions &options) {
   constexpr unsigned mostThreads = 4096; // the grid arithmetic leaves room for 2^14
   unsigned threads = std::min(options.threads ? options.threads : usableCores(), mostThreads);
-  const MemoryReport &report = description.memory;
+  const MemoryReport &report = memory();
   constexpr uint64_t pageBytes = 4096; // scratch areas on pages of their own: no false sharing, local to their worker
   uint64_t slabBytes = alignUp(report.slab, pageBytes), stride = alignUp(report.scratchPerThread, pageBytes);
   uint64_t total = slabBytes + stride * threads; // no overflow: limits of Program.cpp
-  if (options.memoryBudget && total + report.weights > options.memoryBudget)
-    return Status::error(StatusCode::ResourceLimit,
-                         cat("needs ", total + report.weights, " bytes (weights ", formatBytes(report.weights),
-                             ", slab ", formatBytes(slabBytes), ", scratch ", threads, " x ", formatBytes(stride),
-                             "), budget is ", options.memoryBudget),
-                         "raise --memory-budget, use fewer threads, or compile for a smaller batch or sequence length");
+  GAUDI_TRY(checkBudget(report, slabBytes, threads, stride, options.memoryBudget));
   Expected<Slab> slab = Slab::create(total);
   if (!slab.ok())
     return slab.takeStatus();

@@ -117,7 +117,7 @@ void bench(const Row &row) {
   Expected<BuildResult> built = buildKernels(parsed.main(), *isa, options);
   if (!built.ok())
     return (void)printf("%s: %s\n", row.name, built.status().message().c_str());
-  LoadedKernels kernels(built->elf);
+  LoadedKernels kernels(built->code);
   const BuiltKernel &kernel = built->kernels[0];
   KernelFn fn = kernels.find(kernel.symbol);
   std::vector<std::vector<char>> buffers;

@@ -68,7 +68,7 @@ TEST(Build, EqualGroupsShareAKernel) {
   EXPECT_EQ(built.distinct, 4u);
   EXPECT_EQ(built.kernels[0].symbol, built.kernels[2].symbol);
   EXPECT_EQ(built.kernels[1].symbol, built.kernels[3].symbol);
-  LoadedKernels loaded(built.elf);
+  LoadedKernels loaded(built.code);
   ASSERT_EQ(loaded.error, "");
   for (const BuiltKernel &kernel : built.kernels)
     EXPECT_NE(loaded.find(kernel.symbol), nullptr) << kernel.symbol;
@@ -77,10 +77,10 @@ TEST(Build, EqualGroupsShareAKernel) {
 TEST(Build, SameBytesWhateverTheOrderOfCompilation) {
   BuildOptions parallel;
   parallel.jobs = 4;
-  std::vector<char> first = build({}).elf;
-  EXPECT_EQ(first, build({}).elf);
+  std::vector<char> first = build({}).code;
+  EXPECT_EQ(first, build({}).code);
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(first, build(parallel).elf);
+    EXPECT_EQ(first, build(parallel).code);
 }
 
 TEST(Build, ObjectCacheAndProgress) {
@@ -107,7 +107,7 @@ TEST(Build, ObjectCacheAndProgress) {
   calls = 0;
   BuildResult warm = build(options);
   EXPECT_EQ(warm.compiled, 0u);
-  EXPECT_EQ(warm.elf, cold.elf);
+  EXPECT_EQ(warm.code, cold.code);
   calls = 0;
   EXPECT_EQ(build(options, "x86-64-v2").compiled, 4u) << "another CPU must not hit";
 }
@@ -188,5 +188,5 @@ TEST(Link, RefusesGarbageAndGoesOn) {
   Expected<std::vector<char>> linked = linkShared({{'n', 'o', 't', ' ', 'e', 'l', 'f'}});
   ASSERT_FALSE(linked.ok());
   EXPECT_EQ(linked.status().code(), StatusCode::Failed);
-  EXPECT_FALSE(build({}).elf.empty());
+  EXPECT_FALSE(build({}).code.empty());
 }

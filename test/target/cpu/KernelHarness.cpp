@@ -265,7 +265,7 @@ std::string test::check(const Case &c, uint32_t seed) {
   Expected<BuildResult> built = buildKernels(parsed.main(), *isa, options);
   if (!built.ok())
     return "build: " + built.status().message();
-  LoadedKernels kernels(built->elf);
+  LoadedKernels kernels(built->code);
   if (!kernels.error.empty())
     return kernels.error;
 

@@ -65,7 +65,7 @@ Expected<LoadedKernel> LoadedKernel::build(GroupModule &module, const Isa &isa, 
     return built.takeStatus();
   BuildResult result = built.take();
   int fd = memfd_create("kernel", MFD_CLOEXEC);
-  if (fd < 0 || write(fd, result.elf.data(), result.elf.size()) != static_cast<ssize_t>(result.elf.size()))
+  if (fd < 0 || write(fd, result.code.data(), result.code.size()) != static_cast<ssize_t>(result.code.size()))
     return Status::error(StatusCode::Internal, "cannot write the kernel to memory");
   LoadedKernel loaded;
   loaded.library = {dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL), Unload{fd}};
