@@ -1,6 +1,8 @@
 //===- FrameTest.cpp - from grouped graph to launches ---------------------===//
 #include "DriverTest.h"
 
+#include "lib/Driver/Names.h"
+
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -79,12 +81,13 @@ TEST_F(FrameTest, ResultReturnedTwiceIsCopiedOnce) {
   EXPECT_EQ(launchesOf(entry), "k0: input x -> output y\nk1: output y -> output again\n");
 }
 
-TEST_F(FrameTest, CopiesAreNamedAfterTheirOutput) {
-  frameOf(mainOf("  return %x, %x : tensor<2x3xf32>, tensor<2x3xf32>\n",
-                 "tensor<2x3xf32> {graph.name = \"y\"}, tensor<2x3xf32>"));
+TEST_F(FrameTest, CopiesAreNamedAfterTheirNodeElseTheirOutput) {
+  frameOf(mainOf("  %c = graph.constant dense<1.0> : tensor<2x3xf32> loc(\"node\")\n"
+                 "  return %x, %c : tensor<2x3xf32>, tensor<2x3xf32>\n",
+                 "tensor<2x3xf32> {graph.name = \"y\"}, tensor<2x3xf32> {graph.name = \"z\"}"));
   SmallVector<std::string> names;
-  frame->walk([&](rt::LaunchOp launch) { names.push_back(cast<NameLoc>(launch.getLoc()).getName().str()); });
-  EXPECT_EQ(names, (SmallVector<std::string>{"y", "output1"}));
+  frame->walk([&](rt::LaunchOp launch) { names.push_back(launchName(launch.getLoc())); });
+  EXPECT_EQ(names, (SmallVector<std::string>{"y", "node"}));
 }
 
 TEST_F(FrameTest, ReshapedInputIsCopied) {
