@@ -110,8 +110,9 @@ void Exporter::addLaunch(schema::EntryT &entry, rt::LaunchOp launch) {
   info->bytes = launch.getBytes().convertToDouble();
   uint32_t infoIndex = out.program.infos.size();
   out.program.infos.push_back(std::move(info));
-  entry.launches.emplace_back(kernelIndex.at(launch.getKernel()), begin, static_cast<uint32_t>(entry.args.size() - begin),
-                              infoIndex, launch.getGrid(), launch.getChunk());
+  entry.launches.emplace_back(kernelIndex.at(launch.getKernel()), begin,
+                              static_cast<uint32_t>(entry.args.size() - begin), infoIndex, launch.getGrid(),
+                              launch.getChunk());
 }
 
 uint32_t Exporter::addBuffer(schema::EntryT &entry, Value value) {
@@ -169,8 +170,8 @@ uint64_t Exporter::packWeight(graph::WeightAttr weight, rt::PanelsAttr panels, u
     bool transposed = panels.getTransposed();
     uint64_t k = panels.getK(), n = panels.getN();
     uint32_t columns = llvm::divideCeil(n, panels.getPanel()) * panels.getPanel();
-    out.program.pack.emplace_back(transposed ? schema::PackKind::PanelsT : schema::PackKind::Panels, dtype, dtype, source,
-                                  panels.getPanel(), 0, columns, k, n, transposed ? k : n, offset, size);
+    out.program.pack.emplace_back(transposed ? schema::PackKind::PanelsT : schema::PackKind::Panels, dtype, dtype,
+                                  source, panels.getPanel(), 0, columns, k, n, transposed ? k : n, offset, size);
   } else {
     uint64_t count = type.getNumElements();
     out.program.pack.emplace_back(schema::PackKind::Copy, dtype, dtype, source, 0, 0, 0, 1, count, count, offset, size);
