@@ -30,18 +30,27 @@ std::string gaudi::driver::launchName(Location loc) {
 }
 
 DType gaudi::driver::dtypeOf(Type type) {
-  if (type.isF32()) return DType::F32;
-  if (type.isF16()) return DType::F16;
-  if (type.isBF16()) return DType::BF16;
-  if (type.isF64()) return DType::F64;
+  if (type.isF32())
+    return DType::F32;
+  if (type.isF16())
+    return DType::F16;
+  if (type.isBF16())
+    return DType::BF16;
+  if (type.isF64())
+    return DType::F64;
   auto integer = cast<IntegerType>(type);
   bool isUnsigned = integer.isUnsigned();
   switch (integer.getWidth()) {
-  case 1: return DType::Bool;
-  case 8: return isUnsigned ? DType::U8 : DType::I8;
-  case 16: return isUnsigned ? DType::U16 : DType::I16;
-  case 32: return isUnsigned ? DType::U32 : DType::I32;
-  case 64: return isUnsigned ? DType::U64 : DType::I64;
+  case 1:
+    return DType::Bool;
+  case 8:
+    return isUnsigned ? DType::U8 : DType::I8;
+  case 16:
+    return isUnsigned ? DType::U16 : DType::I16;
+  case 32:
+    return isUnsigned ? DType::U32 : DType::I32;
+  case 64:
+    return isUnsigned ? DType::U64 : DType::I64;
   }
   llvm_unreachable("the graph dialect has no other element type");
 }

@@ -12,8 +12,8 @@ struct PlannedMemory {
   plan::Plan plan;
 };
 
-/// Lifetimes, views and in-place chances of `entry`'s rt.alloc ops -> offsets, written back as `at OFFSET`. The plan has
-/// passed the validator. Fails with ResourceLimit if `options.budget` cannot be met.
+/// Lifetimes, views and in-place chances of `entry`'s rt.alloc ops -> offsets, written back as `at OFFSET`. The plan
+/// has passed the validator. Fails with ResourceLimit if `options.budget` cannot be met.
 Expected<PlannedMemory> planMemory(mlir::func::FuncOp entry, const plan::Options &options);
 
 } // namespace gaudi::driver
