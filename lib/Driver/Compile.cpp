@@ -5,6 +5,7 @@
 #include "lib/Driver/BuildId.h"
 #include "lib/Driver/Export.h"
 #include "lib/Driver/Frame.h"
+#include "lib/Driver/InputSpec.h"
 #include "lib/Driver/Names.h"
 #include "lib/Driver/PlanMemory.h"
 #include "lib/Driver/Taps.h"
@@ -185,6 +186,8 @@ Status Compiler::frameStep() {
     kernels[group] = frameKernel(context, kernel);
   DiagnosticCollector diagnostics(context);
   frame = buildFrame(mainFunc(), kernels);
+  if (!frame)
+    return diagnostics.status(StatusCode::Internal, "building the launch sequence").annotate(options.model);
   plan::Options planOptions;
   planOptions.budget = options.memoryBudget;
   Expected<PlannedMemory> planned = planMemory(*frame->getOps<func::FuncOp>().begin(), planOptions);
@@ -306,11 +309,6 @@ Status driver::printStage(const OnnxModel &model, const CompileOptions &options,
 
 std::vector<std::pair<std::string, std::string>> driver::keyComponents(const OnnxModel &model,
                                                                        const CompileOptions &options) {
-  std::string input;
-  for (const auto &[name, shape] : options.shapes)
-    input += name + "=" + llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), "x") + ";";
-  for (const auto &[name, size] : options.dims)
-    input += name + "=" + std::to_string(size) + ";";
   Expected<std::unique_ptr<Target>> created = createTarget(options.device, options.targetCpu);
   TargetInfo info = created.ok() ? (*created)->info() : TargetInfo{options.device, "", options.targetCpu, {}};
   std::string target = info.device + " " + info.cpu + " " + llvm::join(info.features, ",");
@@ -318,7 +316,7 @@ std::vector<std::pair<std::string, std::string>> driver::keyComponents(const Onn
   return {{"format", "gdx 1.0"},
           {"compiler", compilerIdentity()},
           {"model", toHex(model.skeletonDigest())},
-          {"inputs", input},
+          {"inputs", inputSpec(model, options)},
           {"target", target},
           {"threads", std::to_string(threads)},
           {"memory-budget", std::to_string(options.memoryBudget)},

@@ -5,7 +5,6 @@
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace gaudi;
@@ -48,7 +47,7 @@ private:
   void declareKernels(ModuleOp module);
   void addInputs();
   void findOutputs();
-  void lower(Operation *op);
+  LogicalResult lower(Operation *op);
   void launch(graph::GroupOp group);
   Value constantBuffer(graph::ConstantOp constant, rt::PanelsAttr panels);
   Value bufferOf(Value value, rt::PanelsAttr panels);
@@ -159,11 +158,12 @@ void FrameBuilder::launch(graph::GroupOp group) {
                        builder.getF64FloatAttr(cost.bytes));
 }
 
-void FrameBuilder::lower(Operation *op) {
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<graph::GroupOp>([&](graph::GroupOp group) { launch(group); })
-      .Case<graph::ConstantOp, graph::ReshapeOp, func::ReturnOp>([](auto) {}) // looked up on use
-      .Default([](Operation *other) { other->emitOpError("may not appear in the grouped stage"); });
+LogicalResult FrameBuilder::lower(Operation *op) {
+  if (auto group = dyn_cast<graph::GroupOp>(op))
+    launch(group);
+  else if (!isa<graph::ConstantOp, graph::ReshapeOp, func::ReturnOp>(op)) // these are looked up on use
+    return op->emitOpError("may not appear in the grouped stage");
+  return success();
 }
 
 OwningOpRef<ModuleOp> FrameBuilder::run() {
@@ -177,7 +177,8 @@ OwningOpRef<ModuleOp> FrameBuilder::run() {
   addInputs();
   findOutputs();
   for (Operation &op : main.front())
-    lower(&op);
+    if (failed(lower(&op)))
+      return nullptr;
   func::ReturnOp::create(builder, main.getLoc());
   assert(succeeded(verify(*module)) && "the frame breaks a rule of dialects/rt/Rt.td");
   return module;

@@ -31,7 +31,8 @@ mlir::Value storageOf(mlir::Value value);
 void materializeResults(mlir::func::FuncOp main);
 
 /// Translates @main (constants, reshapes, groups, return: the `grouped` stage) to an rt module. Reshapes become the
-/// same buffer; a group result that is returned is written straight into the caller's memory.
+/// same buffer; a group result that is returned is written straight into the caller's memory. Null after a diagnostic:
+/// another op.
 mlir::OwningOpRef<mlir::ModuleOp> buildFrame(mlir::func::FuncOp main, const GroupKernels &kernels);
 
 /// Bytes of a tensor in memory: row-major, one byte per i1.

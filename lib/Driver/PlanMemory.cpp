@@ -55,8 +55,19 @@ private:
     if (!target)
       return;
     for (int64_t p : positions.asArrayRef())
-      if (rt::AllocOp source = allocOf(launch.getReads()[p]); source && readOnce(launch, source))
+      if (rt::AllocOp source = fromItsStart(launch.getReads()[p]); source && readOnce(launch, source))
         problem.buffers[ids.find(target)->second].inPlace.push_back(ids.find(source)->second);
+  }
+
+  /// The alloc that `buffer` begins with. Element i of a view further in lies behind element i of what would take over
+  /// the alloc: writing in place would overwrite what other tasks have yet to read.
+  static rt::AllocOp fromItsStart(Value buffer) {
+    for (auto view = buffer.getDefiningOp<rt::ViewOp>(); view; view = buffer.getDefiningOp<rt::ViewOp>()) {
+      if (view.getOffset() != 0)
+        return nullptr;
+      buffer = view.getSource();
+    }
+    return buffer.getDefiningOp<rt::AllocOp>();
   }
 
   /// Overwriting is only safe for the operand itself, not when the same launch also reads the buffer elsewhere (a

@@ -17,14 +17,14 @@ std::span<const Device> devices() {
   return list;
 }
 
-static Expected<const Device *> findDevice(std::string_view name) {
+static Expected<const Device *> findDevice(std::string_view name, StatusCode ifMissing) {
   std::vector<std::string_view> known;
   for (const Device &device : devices()) {
     if (device.name == name)
       return &device;
     known.push_back(device.name);
   }
-  return Status::error(StatusCode::Usage, cat("no device '", name, "'"), cat("devices: ", join(known, ", ")));
+  return Status::error(ifMissing, cat("no device '", name, "'"), cat("devices: ", join(known, ", ")));
 }
 
 Expected<std::shared_ptr<Executable>> Executable::open(const std::string &path, const OpenOptions &options) {
@@ -33,7 +33,8 @@ Expected<std::shared_ptr<Executable>> Executable::open(const std::string &path, 
     return artifact.takeStatus();
   std::string built = (*artifact)->program().target()->device()->str();
   std::string_view wanted = options.device.empty() ? std::string_view(built) : std::string_view(options.device);
-  Expected<const Device *> device = findDevice(wanted);
+  Expected<const Device *> device =
+      findDevice(wanted, options.device.empty() ? StatusCode::BadArtifact : StatusCode::Usage);
   if (!device.ok())
     return device.takeStatus().annotate(path);
   if (wanted != built && wanted != "null")

@@ -38,6 +38,8 @@ TEST(Resolve, BuildsTheCommandLine) {
     all += word + " ";
   EXPECT_EQ(all, "gaudi-opt m.onnx --resolve --cache=require --cache-dir=/c --shape=a=1x2 --shape=b=3 --dim=batch=4 "
                  "--target-cpu=znver3 ");
+  o.quiet = true;
+  EXPECT_EQ(compilerArguments("gaudi-opt", "m.onnx", o, {}).back(), "--quiet");
 }
 
 namespace {

@@ -212,6 +212,8 @@ TEST_F(Gdx, OtherDevice) {
   artifact.program.target->device = "gaudi3";
   write();
   EXPECT_NE(openStatus().message().find("no device 'gaudi3'"), std::string::npos);
+  EXPECT_EQ(openStatus().code(), StatusCode::BadArtifact);
+  EXPECT_EQ(openStatus({.device = "gaudi4"}).code(), StatusCode::Usage);
   EXPECT_NE(openStatus({.device = "cpu"}).message().find("compiled for device 'gaudi3', not 'cpu'"), std::string::npos);
 }
 

@@ -206,6 +206,7 @@ static Status finish(const CLI::App &app, const Raw &raw, Options &o) {
     return option && option->count() > 0;
   };
   o.verbosity = raw.quiet ? 0 : 1 + raw.verbose;
+  o.model.quiet = raw.quiet;
   o.json = given("--json");
   o.jsonFile = raw.json == "-" ? "" : raw.json;
   o.model.verifyFull = raw.verify == "full";

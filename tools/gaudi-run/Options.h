@@ -19,6 +19,7 @@ struct ModelOptions {
   bool taps = false; ///< an .onnx is compiled with its intermediate values as outputs
   unsigned threads = 0;
   uint64_t memoryBudget = 0;
+  bool quiet = false; ///< nothing but errors from gaudi-opt
 };
 
 /// Tolerances; absent = by element type (Compare.h).

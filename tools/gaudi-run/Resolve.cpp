@@ -75,6 +75,8 @@ std::vector<std::string> compilerArguments(const std::string &compiler, const st
     args.push_back("--taps");
   if (options.threads)
     add("--threads", std::to_string(options.threads));
+  if (options.quiet)
+    args.push_back("--quiet");
   return args;
 }
 

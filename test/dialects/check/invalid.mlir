@@ -25,7 +25,7 @@ func.func @expect_close_c2(%x: tensor<3xf32>) {
 // -----
 
 func.func @expect_close_c2_infinite(%x: tensor<3xf32>) {
-  // expected-error @+1 {{atol is inf, expected a finite number >= 0}}
+  // expected-error @+1 {{atol is INF, expected a finite number >= 0}}
   check.expect_close %x, %x {atol = 0x7FF0000000000000 : f64} : tensor<3xf32>, tensor<3xf32>
   return
 }
