@@ -95,6 +95,7 @@ private:
   std::unique_ptr<Target> target;
   BuildResult built;
   PlannedMemory memory;
+  WholeWeights whole;
 };
 
 Status Compiler::chooseTarget() {
@@ -113,6 +114,7 @@ Status Compiler::importStep(bool needStatic) {
   if (!imported.ok())
     return imported.takeStatus().annotate(options.model);
   module = imported.take();
+  whole = wholeWeights(*module);
   if (needStatic)
     if (Status s = requireStaticInputs(*module); !s.ok())
       return std::move(s).annotate(options.model);
@@ -221,7 +223,7 @@ std::vector<std::span<const std::byte>> filesOf(const WeightStore &store) {
 Status Compiler::writeStep(Weights weights, const std::string &path) {
   uint64_t start = nowNs();
   say("writing " + path);
-  ExportedProgram exported = exportProgram(*frame, memory);
+  ExportedProgram exported = exportProgram(*frame, memory, whole);
   describe(exported.program);
   stats.weightBytes = exported.program.weights_size;
   ArtifactParts parts{&exported.program, built.code, exported.rodata, nullptr, threads};
@@ -265,6 +267,23 @@ Status driver::packWeightsFile(const OnnxModel &model, const std::string &artifa
   if (!sources.ok())
     return sources.takeStatus();
   return writeWeights(path, program, *sources, usableCores());
+}
+
+Expected<std::string> driver::packRecipe(const std::string &artifact) {
+  Expected<std::unique_ptr<Artifact>> opened = Artifact::open(artifact, {});
+  if (!opened.ok())
+    return opened.takeStatus();
+  const schema::Program &program = (*opened)->program();
+  std::string recipe = std::to_string(program.weights_size());
+  if (program.pack())
+    recipe.append(reinterpret_cast<const char *>(program.pack()->Data()),
+                  program.pack()->size() * sizeof(schema::PackStep));
+  for (uint32_t i = 0; program.sources() && i < program.sources()->size(); ++i) {
+    const schema::Source &source = *program.sources()->Get(i);
+    recipe += "; " + std::to_string(source.dtype()) + " " + std::to_string(source.file()) + " " +
+              std::to_string(source.offset()) + " " + std::to_string(source.length());
+  }
+  return recipe;
 }
 
 Status driver::printStage(const OnnxModel &model, const CompileOptions &options, Stage stage, llvm::raw_ostream &out) {

@@ -54,6 +54,9 @@ enum class Weights { Embed, Strip };
 Status compileToFile(const OnnxModel &model, const CompileOptions &options, Weights weights, const std::string &path,
                      CompileStats &stats);
 
+/// What decides the bytes of packWeightsFile, but for the model's weights: equal text, equal file.
+Expected<std::string> packRecipe(const std::string &artifact);
+
 /// Packs the weights of a stripped artefact at `artifact` into `path`.
 Status packWeightsFile(const OnnxModel &model, const std::string &artifact, const std::string &path);
 

@@ -18,7 +18,8 @@ constexpr uint64_t kAlign = 64; // KernelAbi.h: rodata and weights pointers
 
 class Exporter {
 public:
-  Exporter(ModuleOp module, const PlannedMemory &memory) : module(module), memory(memory) {}
+  Exporter(ModuleOp module, const PlannedMemory &memory, const WholeWeights &whole)
+      : module(module), memory(memory), whole(whole) {}
 
   ExportedProgram run() {
     addFiles();
@@ -39,12 +40,14 @@ private:
   schema::Buffer place(Value value);
   schema::Buffer placeConst(rt::ConstOp constant);
   uint64_t packWeight(graph::WeightAttr weight, rt::PanelsAttr panels, uint64_t size);
+  graph::WeightAttr widened(graph::WeightAttr weight) const;
   uint64_t appendRodata(rt::ConstOp constant, uint64_t size);
   uint32_t addSource(graph::WeightAttr weight);
   void addMemory(schema::EntryT &entry);
 
   ModuleOp module;
   const PlannedMemory &memory;
+  const WholeWeights &whole;
   ExportedProgram out;
   llvm::StringMap<uint32_t> kernelIndex;
   DenseMap<Value, uint32_t> bufferIndex;
@@ -135,13 +138,32 @@ schema::Buffer Exporter::place(Value value) {
       });
 }
 
+/// The whole tensor that `weight` is a slice of, if a view of it will do.
+graph::WeightAttr Exporter::widened(graph::WeightAttr weight) const {
+  constexpr uint64_t most = 16 << 20; // a row of a large table is better off alone
+  graph::WeightAttr all = whole.lookup(weight.getName());
+  if (!all || all.getFile() != weight.getFile() || all.getLength() > most || all.getOffset() > weight.getOffset())
+    return weight;
+  bool sameElements = cast<RankedTensorType>(all.getType()).getElementType() ==
+                      cast<RankedTensorType>(weight.getType()).getElementType();
+  uint64_t start = weight.getOffset() - all.getOffset();
+  return sameElements && start + weight.getLength() <= all.getLength() && start % kAlign == 0 ? all : weight;
+}
+
 schema::Buffer Exporter::placeConst(rt::ConstOp constant) {
-  uint64_t size = constant.getBuffer().getType().getSizeBytes();
-  auto weight = dyn_cast<graph::WeightAttr>(constant.getValue());
-  auto [it, isNew] = constOffset.try_emplace({constant.getValue(), constant.getPanelsAttr()}, 0);
+  uint64_t size = constant.getBuffer().getType().getSizeBytes(), packedSize = size, start = 0;
+  Attribute value = constant.getValue();
+  auto weight = dyn_cast<graph::WeightAttr>(value);
+  if (weight && !constant.getPanelsAttr()) {
+    graph::WeightAttr all = widened(weight);
+    start = weight.getOffset() - all.getOffset();
+    value = weight = all;
+    packedSize = all.getLength();
+  }
+  auto [it, isNew] = constOffset.try_emplace({value, constant.getPanelsAttr()}, 0);
   if (isNew)
-    it->second = weight ? packWeight(weight, constant.getPanelsAttr(), size) : appendRodata(constant, size);
-  return schema::Buffer(weight ? schema::Place::Weights : schema::Place::RoData, 0, it->second, size);
+    it->second = weight ? packWeight(weight, constant.getPanelsAttr(), packedSize) : appendRodata(constant, size);
+  return schema::Buffer(weight ? schema::Place::Weights : schema::Place::RoData, 0, it->second + start, size);
 }
 
 uint32_t Exporter::addSource(graph::WeightAttr weight) {
@@ -219,6 +241,15 @@ void Exporter::addMemory(schema::EntryT &entry) {
 
 } // namespace
 
-ExportedProgram gaudi::driver::exportProgram(ModuleOp module, const PlannedMemory &memory) {
-  return Exporter(module, memory).run();
+WholeWeights gaudi::driver::wholeWeights(ModuleOp imported) {
+  WholeWeights whole;
+  imported.walk([&](graph::ConstantOp constant) {
+    if (graph::WeightAttr weight = constant.getWeight())
+      whole.try_emplace(weight.getName(), weight);
+  });
+  return whole;
+}
+
+ExportedProgram gaudi::driver::exportProgram(ModuleOp module, const PlannedMemory &memory, const WholeWeights &whole) {
+  return Exporter(module, memory, whole).run();
 }

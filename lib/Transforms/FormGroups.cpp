@@ -24,9 +24,9 @@ bool isLiteral(Value value, ArrayRef<Operation *> users) {
   if (!value.getDefiningOp<ConstantOp>() || !scalarOf(value) ||
       tensorType(value).getNumElements() > kMaxLiteralElements)
     return false;
-  // Contractions and tables want their operands in memory whatever the size.
+  // Contractions, tables and scatters want their operands in memory whatever the size.
   return llvm::none_of(users, [&](Operation *op) {
-    return isa<MatMulOp, AttentionOp, GatherOp>(op) && llvm::is_contained(op->getOperands(), value);
+    return isa<MatMulOp, AttentionOp, GatherOp, ScatterNDOp>(op) && llvm::is_contained(op->getOperands(), value);
   });
 }
 

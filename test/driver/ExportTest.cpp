@@ -17,8 +17,9 @@ struct ExportTest : test::DriverTest {
     func::FuncOp entry = parse(text);
     Expected<PlannedMemory> memory = planMemory(entry, {});
     EXPECT_TRUE(memory.ok());
-    return exportProgram(*module, *memory);
+    return exportProgram(*module, *memory, whole);
   }
+  WholeWeights whole;
   /// A program that launches @k once on each of the constants.
   ExportedProgram constants(std::initializer_list<std::string> values) {
     std::string body;
@@ -212,6 +213,39 @@ TEST_F(ExportTest, WeightsBecomePackSteps) {
   EXPECT_EQ(buffers[0].offset(), panels.dst_offset());
   EXPECT_EQ(buffers[4].offset(), buffers[6].offset());
   EXPECT_TRUE(out.program.weights_digest.empty()) << "the writer's";
+}
+
+TEST_F(ExportTest, SlicesOfSmallWeightsAreViewsOfTheWhole) {
+  auto bytes = [](const std::string &name, uint64_t offset, uint64_t count) {
+    return "#graph.weight<\"" + name + "\", 1, " + std::to_string(offset) + ", " + std::to_string(4 * count) +
+           "> : tensor<" + std::to_string(count) + "xf32>";
+  };
+  parse("func.func @main() {\n  %a = graph.constant " + bytes("positions", 1000, 512) + "\n  %b = graph.constant " +
+        bytes("table", 4000, 5 << 20) + "\n  return\n}\n");
+  whole = wholeWeights(*module);
+  auto with = [&](uint64_t count) {
+    return constants({bytes("positions", 1000, count) + " : <" + std::to_string(4 * count) + ">", // from the start
+                      bytes("positions", 1128, 8) + " : <32>",                                    // aligned inside
+                      bytes("positions", 1004, 8) + " : <32>",                                    // not aligned
+                      bytes("table", 4000, 8) + " : <32>",                                        // a row of much
+                      bytes("other", 1000, 8) + " : <32>"});
+  };
+  ExportedProgram out = with(16);
+  const auto &buffers = out.program.entries[0]->buffers;
+  ASSERT_EQ(out.program.pack.size(), 4u);
+  EXPECT_EQ(out.program.pack[0].dst_size(), 2048u) << "all of it";
+  EXPECT_EQ(buffers[0].offset(), 0u);
+  EXPECT_EQ(buffers[0].size(), 64u);
+  EXPECT_EQ(buffers[2].offset(), 128u) << "a view of the same";
+  EXPECT_EQ(out.program.pack[1].dst_size(), 32u);
+  EXPECT_EQ(buffers[4].offset(), 2048u);
+  EXPECT_EQ(out.program.pack[2].dst_size(), 32u);
+  EXPECT_EQ(out.program.pack[3].dst_size(), 32u);
+  // Another sequence length packs alike.
+  ExportedProgram longer = with(128);
+  EXPECT_EQ(longer.program.weights_size, out.program.weights_size);
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(std::memcmp(&longer.program.pack[i], &out.program.pack[i], sizeof out.program.pack[i]), 0) << i;
 }
 
 } // namespace

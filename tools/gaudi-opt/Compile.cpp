@@ -217,7 +217,11 @@ private:
   }
 
   Expected<cache::Resolution> resolveWeights(const std::string &artifact) {
-    cache::Key weightsKey = digestOf({"weights", key.hex(), weightsDigest()});
+    // Not the program's key: programs of all shapes share one file, if they pack alike.
+    Expected<std::string> recipe = driver::packRecipe(artifact);
+    if (!recipe.ok())
+      return recipe.takeStatus();
+    cache::Key weightsKey = digestOf({"weights", *recipe, weightsDigest()});
     auto produce = [&]() -> Expected<cache::Product> {
       cache::Product product;
       product.write = [&](const std::string &target) { return driver::packWeightsFile(model, artifact, target); };

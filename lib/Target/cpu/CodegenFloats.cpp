@@ -94,13 +94,16 @@ private:
     auto sub = [&](Value p, Value q) { return make<arith::SubFOp>(p, q); };
     auto mul = [&](Value p, Value q) { return make<arith::MulFOp>(p, q); };
     Type i64 = withElement(x.getType(), b.getI64Type());
-    auto high = [&](Value v) { // upper 26 bits of the mantissa
-      return make<arith::BitcastOp>(
-          v.getType(), make<arith::AndIOp>(make<arith::BitcastOp>(i64, v), constant(i64, ~int64_t(0x7ffffff))));
+    // The nearest number of 26 bits: what is left has 26 bits too, with a sign, so that all four products are exact.
+    // Cut off instead, it would have 27.
+    auto high = [&](Value v) {
+      Value rounded = make<arith::AddIOp>(make<arith::BitcastOp>(i64, v), constant(i64, 0x4000000));
+      return make<arith::BitcastOp>(v.getType(), make<arith::AndIOp>(rounded, constant(i64, ~int64_t(0x7ffffff))));
     };
     Value xh = high(x), xl = sub(x, xh), yh = high(y), yl = sub(y, yh);
     Value p = mul(x, y);
-    Value e = add(sub(mul(xh, yh), p), add(add(mul(xh, yl), mul(xl, yh)), mul(xl, yl)));
+    // Largest first: every sum is exact in this order (Dekker 1971).
+    Value e = add(add(add(sub(mul(xh, yh), p), mul(xh, yl)), mul(xl, yh)), mul(xl, yl));
     Value s = add(p, z), t = sub(s, p);
     Value lost = add(sub(p, sub(s, t)), sub(z, t));
     Value exact = add(s, add(e, lost));

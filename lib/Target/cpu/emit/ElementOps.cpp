@@ -100,7 +100,7 @@ static Value intUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x, bool 
   }
 }
 
-/// The kinds that are exact or one instruction in f64; null for the others.
+/// The kinds that are exact or one instruction in f64; null for the others, which emitDoubleUnary has.
 static Value doubleUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x) {
   auto number = [&](double v) { return emitNumber(b, loc, x.getType(), v); };
   auto compare = [&](arith::CmpFPredicate p, Value y) { return arith::CmpFOp::create(b, loc, p, x, y).getResult(); };
@@ -143,9 +143,7 @@ Value cpu::emitElementUnary(OpBuilder &b, Location loc, UnaryKind kind, Value x,
     return emitUnary(b, loc, kind, x);
   if (Value y = doubleUnary(b, loc, kind, x))
     return y;
-  // Transcendental functions of f64 have f32 precision: none of our models has any, and import warns.
-  Value narrow = arith::TruncFOp::create(b, loc, withElement(x.getType(), b.getF32Type()), x);
-  return arith::ExtFOp::create(b, loc, x.getType(), emitUnary(b, loc, kind, narrow));
+  return emitDoubleUnary(b, loc, kind, x);
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,11 +302,15 @@ Value cpu::emitElementBinary(OpBuilder &b, Location loc, BinaryKind kind, Value 
   if (element.isF64() && rhsElement.isF64())
     if (Value r = doubleBinary(b, loc, kind, x, y))
       return r;
-  // pow and fmod of f64, and pow of two types: in f32, then to the left operand's type.
-  Type f32 = b.getF32Type();
-  Value r =
-      emitBinary(b, loc, kind, emitElementCast(b, loc, x, element, f32), emitElementCast(b, loc, y, rhsElement, f32));
-  return emitElementCast(b, loc, r, f32, is16BitFloat(element) ? f32 : element);
+  // fmod of f64, and pow of f64 or of two types, which f32 would not hold: in f64, then to the left operand's type.
+  Type wide = withElement(x.getType(), b.getF64Type());
+  auto widen = [&](Value v, Type from) {
+    if (!is16BitFloat(from)) // kept as f32
+      return emitElementCast(b, loc, v, from, b.getF64Type());
+    return arith::ExtFOp::create(b, loc, wide, v).getResult();
+  };
+  Value r = emitDoubleBinary(b, loc, kind, widen(x, element), widen(y, rhsElement));
+  return emitElementCast(b, loc, r, b.getF64Type(), is16BitFloat(element) ? b.getF32Type() : element);
 }
 
 //===----------------------------------------------------------------------===//

@@ -259,8 +259,9 @@ private:
     SmallVector<Value> best = loopNest(0, {start, zero, none}, [&](ArrayRef<Value> a) -> SmallVector<Value> {
       Value x = operand(0);
       Value better = arith::OrIOp::create(b(), fused.loc, isBetter(arg, x, a[0]), a[2]);
-      Value here = arith::IndexCastOp::create(b(), fused.loc, b().getI64Type(),
-                                              fused.indexValue(Affine::variable(variables[0])));
+      // A dim of extent 1 has no loop.
+      Value place = variables.empty() ? loops.index(0) : fused.indexValue(Affine::variable(variables[0]));
+      Value here = arith::IndexCastOp::create(b(), fused.loc, b().getI64Type(), place);
       Value no = splat(arith::ConstantIntOp::create(b(), fused.loc, 0, 1));
       return {arith::SelectOp::create(b(), fused.loc, better, x, a[0]),
               arith::SelectOp::create(b(), fused.loc, better, splat(here), a[1]), no};

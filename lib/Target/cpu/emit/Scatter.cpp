@@ -59,7 +59,9 @@ static void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &
   auto number = [&](Value v) { return cast<BlockArgument>(v).getArgNumber(); };
   Value data = k.inputs[number(op.getData())], tuples = k.inputs[number(op.getIndices())],
         updates = k.inputs[number(op.getUpdates())], out = k.outputs[0];
-  auto dims = cast<MemRefType>(data.getType()).getShape(), tupleDims = cast<MemRefType>(tuples.getType()).getShape();
+  // The tensors' dims: a memref without elements claims one (memoryType).
+  auto dimsOf = [](Value v) { return cast<RankedTensorType>(v.getType()).getShape(); };
+  ArrayRef<int64_t> dims = dimsOf(op.getData()), tupleDims = dimsOf(op.getIndices());
   int64_t length = tupleDims.back();
   Value fault = memref::AllocaOp::create(b, loc, MemRefType::get({1}, b.getI32Type()));
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);

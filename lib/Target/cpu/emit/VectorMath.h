@@ -20,6 +20,11 @@
 //   gelu         -         1.1e-6 max(1, |x|) absolute, exactly 0 below -5.6
 //   gelu_tanh    -         2e-7 max(1, |x|) absolute
 //
+// f64 has its own set (VectorMathDouble*.cpp; no libm there either, and f32 precision would turn exp(100) into infinity):
+//
+//   exp 0.96   log 0.73   sin, cos 2.4 (full range)   tanh 2.2   erf 2.7   sigmoid 2.0   silu 2.6   softplus 1.7
+//   gelu 5.4   pow 1.4   fmod exact   gelu_tanh 900 at -20.5, where it is 1e-145: exp(2u) multiplies u's rounding by 2u
+//   (VectorMathDoubleTest: random patterns and neighbours of special points against x87 libm)
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -37,6 +42,12 @@ mlir::Value emitUnary(mlir::OpBuilder &builder, mlir::Location loc, graph::Unary
 /// for integers only: unreachable.
 mlir::Value emitBinary(mlir::OpBuilder &builder, mlir::Location loc, graph::BinaryKind kind, mlir::Value lhs,
                        mlir::Value rhs);
+
+/// The same for f64: the kinds that are more than one instruction (exp, log, sin, cos, tanh, sigmoid, erf, gelu,
+/// gelu_tanh, silu, softplus), and pow and fmod.
+mlir::Value emitDoubleUnary(mlir::OpBuilder &builder, mlir::Location loc, graph::UnaryKind kind, mlir::Value x);
+mlir::Value emitDoubleBinary(mlir::OpBuilder &builder, mlir::Location loc, graph::BinaryKind kind, mlir::Value lhs,
+                             mlir::Value rhs);
 
 /// 2^t for t <= 0, 9 operations: what softmax needs (t = (score - max) * log2(e), formed by one FMA outside).
 /// Absolute error 1.2e-7, -inf gives exactly 0, NaN stays; results under 2^-126 are flushed to at most 2^-126.

@@ -1,12 +1,14 @@
 //===- VectorMathOps.h - expression layer of the polynomials --------------===//
 //
-// Private to VectorMath*.cpp: writes scalar formulas that become code for f32 or vectors of it, whatever `x` is.
+// Private to VectorMath*.cpp: writes scalar formulas that become code for f32 (WideOps: f64) or vectors of it, whatever
+// `x` is.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Builders.h"
 
 #include <cstdint>
@@ -73,6 +75,15 @@ public:
     return r;
   }
 
+  Value both(Value x, Value y) { return make<mlir::arith::AndIOp>(x, y); }
+  Value either(Value x, Value y) { return make<mlir::arith::OrIOp>(x, y); }
+  /// One bit: is any lane of the mask set.
+  Value any(Value mask) {
+    if (llvm::isa<mlir::VectorType>(mask.getType()))
+      return make<mlir::vector::ReductionOp>(mlir::vector::CombiningKind::OR, mask);
+    return mask;
+  }
+
   template <typename Op, typename... Args> Value make(Args &&...args) {
     return Op::create(b, loc, std::forward<Args>(args)...);
   }
@@ -82,6 +93,29 @@ public:
 
 private:
   mlir::Type shape;
+};
+
+/// The same in f64 and i64.
+class WideOps : public VecOps {
+public:
+  using VecOps::VecOps;
+  mlir::Type f64() const { return typed(b.getF64Type()); }
+  mlir::Type i64() const { return typed(b.getI64Type()); }
+  Value f(double value) { return constant(f64(), b.getF64FloatAttr(value)); }
+  Value i(uint64_t value) { return constant(i64(), b.getI64IntegerAttr(static_cast<int64_t>(value))); }
+  Value bits(Value x) { return make<mlir::arith::BitcastOp>(i64(), x); }
+  Value fromBits(Value x) { return make<mlir::arith::BitcastOp>(f64(), x); }
+  Value clampBelow(Value x, double low) { return select(cmp(Pred::OLT, x, f(low)), f(low), x); }
+  Value clampAbove(Value x, double high) { return select(cmp(Pred::OGT, x, f(high)), f(high), x); }
+  /// 2^n of integers n in [-1022, 1023].
+  Value powerOfTwo(Value n) { return fromBits(shl(addi(n, i(1023)), i(52))); }
+  /// Horner; coefficients from the highest power down.
+  Value poly(Value x, llvm::ArrayRef<double> coefficients) {
+    Value r = f(coefficients.front());
+    for (double c : coefficients.drop_front())
+      r = fma(r, x, f(c));
+    return r;
+  }
 };
 
 // The families, one per file.
@@ -94,5 +128,10 @@ mlir::Value emitGelu(VecOps &o, mlir::Value x);
 mlir::Value emitSoftplus(VecOps &o, mlir::Value x);
 mlir::Value emitSinCos(VecOps &o, mlir::Value x, bool cosine);
 mlir::Value emitPow(VecOps &o, mlir::Value x, mlir::Value y);
+
+mlir::Value emitExp(WideOps &o, mlir::Value x);
+mlir::Value emitSinCos(WideOps &o, mlir::Value x, bool cosine);
+mlir::Value emitPow(WideOps &o, mlir::Value x, mlir::Value y);
+mlir::Value emitFmod(WideOps &o, mlir::Value x, mlir::Value y);
 
 } // namespace gaudi::cpu

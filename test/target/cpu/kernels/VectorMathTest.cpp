@@ -175,18 +175,18 @@ TEST_F(VectorMathTest, BinaryKinds) {
       {BinaryKind::fmod, [](double a, double b) { return std::fmod(a, b); }, 0},
       {BinaryKind::min, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b); }, 0},
       {BinaryKind::max, [](double a, double b) { return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b); }, 0}};
-  for (const Case &c : cases) {
-    const Isa &isa = testedIsas().front();
-    std::vector<float> z =
-        run(isa, {x, y}, [&](OpBuilder &b, Location loc, ValueRange a) { return binary(b, loc, c.kind, a[0], a[1]); });
-    Error e;
-    for (size_t i = 0; i < x.size(); ++i)
-      accumulate(e, x[i], z[i], c.reference(x[i], y[i]));
-    std::string name = graph::stringifyBinaryKind(c.kind).str();
-    std::printf("  %-10s %7.3f ulp at %g\n", name.c_str(), e.ulp, e.ulpAt);
-    EXPECT_LE(e.ulp, c.mostUlp) << name << " at " << e.ulpAt;
-    EXPECT_EQ(e.wrongSpecials, 0) << name << " at " << e.wrongAt;
-  }
+  for (const Case &c : cases)
+    for (const Isa &isa : testedIsas()) {
+      std::vector<float> z = run(
+          isa, {x, y}, [&](OpBuilder &b, Location loc, ValueRange a) { return binary(b, loc, c.kind, a[0], a[1]); });
+      Error e;
+      for (size_t i = 0; i < x.size(); ++i)
+        accumulate(e, x[i], z[i], c.reference(x[i], y[i]));
+      std::string name = graph::stringifyBinaryKind(c.kind).str();
+      std::printf("  %-10s %-7s %7.3f ulp at %g\n", name.c_str(), isa.name.c_str(), e.ulp, e.ulpAt);
+      EXPECT_LE(e.ulp, c.mostUlp) << name << " at " << e.ulpAt;
+      EXPECT_EQ(e.wrongSpecials, 0) << name << " at " << e.wrongAt;
+    }
 }
 
 /// All 2^16 values both ways, and the midpoints between neighbours (ties to even), infinities and NaNs.

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Differential fuzzer: random small ONNX graphs through gaudi-opt and gaudi-run, judged by onnxruntime.
+
+    python test/e2e/fuzz_graphs.py --seconds 20            what CTest `e2e.fuzz` does: seeds 1, 2, ... for 20 s
+    python test/e2e/fuzz_graphs.py --seed 4711 --count 1   one graph again; the model stays in --keep
+    python test/e2e/fuzz_graphs.py --special --seconds 20  single operators on NaN, infinities, -0, denormals, extremes
+
+A seed decides the whole graph (fuzz/generate.py), the CPU to compile for and the number of threads. Outputs are compared
+with the bound that fuzz/values.py derives for each; values that are exact must be equal. A failure prints the seed, the
+path of the model and its inputs, and the commands. Exit code: 0 all agree, 1 a difference or a failed tool, 2 usage.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from fuzz.generate import Case, as_f32, generate  # noqa: E402
+from fuzz.special import generate_special  # noqa: E402
+from fuzz.values import FLOATS, MANTISSA, NUMPY  # noqa: E402
+from models.gaudi_cli import EXIT_UNSUPPORTED, default_binary  # noqa: E402
+
+TIMEOUT_S = 120
+
+
+class Unjudged(Exception):
+    """onnxruntime cannot run the graph."""
+
+
+def _session_run(model: onnx.ModelProto, feeds: dict) -> list[np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    # Its own optimiser has bugs too; a graph as written is the better judge.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    types = {i.name: i.type for i in session.get_inputs()}
+    feeds = {
+        name: array.astype(np.float32) if types[name] == "tensor(float)" else array for name, array in feeds.items()
+    }
+    return session.run(None, feeds)
+
+
+def expected_outputs(case: Case) -> tuple[list[np.ndarray], bool]:
+    """By onnxruntime; the second result tells whether doubles were computed as such."""
+    feeds = {name: array for name, (_, array) in case.inputs.items()}
+    try:
+        return _session_run(case.oracle, feeds), True
+    except Exception as error:  # onnxruntime has no common base class for its errors
+        if "f64" not in {v.dtype for v in case.outputs} and "DOUBLE" not in str(case.oracle) and "NOT_IMPLEMENTED" not in str(error):
+            raise Unjudged(str(error)) from None
+    try:
+        return _session_run(as_f32(case.model, wide=False), feeds), False
+    except Exception as error:
+        raise Unjudged(str(error)) from None
+
+
+def difference(value, found: np.ndarray, expected: np.ndarray, is_wide: bool) -> str | None:
+    """None if `found` is within the bound of `value`, else the worst element."""
+    if found.dtype.kind == "V":  # numpy has no bfloat16: gaudi-run writes two raw bytes
+        found = found.view(ml_dtypes.bfloat16)
+    if found.dtype != NUMPY[value.dtype] or found.shape != value.shape:
+        return f"{found.dtype}{list(found.shape)}, expected {value.dtype}{list(value.shape)}"
+    if found.size == 0 or expected.shape != value.shape and expected.size == 0:
+        return None  # onnxruntime gives wrong shapes when ArgMax or a reduction of all axes gets an empty tensor
+    if found.shape != expected.shape:
+        return f"onnxruntime says {list(expected.shape)}, expected {list(value.shape)}"
+    if value.dtype not in FLOATS:
+        wrong = found != expected
+        bound = np.zeros(found.shape)
+    else:
+        if value.dtype in ("f16", "bf16"):
+            with np.errstate(over="ignore"):
+                expected = expected.astype(NUMPY[value.dtype])
+        found, expected = found.astype(np.float64), expected.astype(np.float64)
+        error = value.err
+        if not is_wide and value.dtype == "f64":
+            error = 1e-4 * max(value.mag, 1)
+        if value.dtype in ("f16", "bf16") and error:  # both sides round once more
+            error += 2.0 ** -MANTISSA[value.dtype] * value.mag
+        # Relative bounds are those of special values: one operator, no cancellation.
+        bound = error + getattr(value, "relative", 0.0) * np.abs(np.nan_to_num(expected, posinf=0, neginf=0))
+        with np.errstate(invalid="ignore"):
+            wrong = ~((np.abs(found - expected) <= bound) | (found == expected) | (np.isnan(found) & np.isnan(expected)))
+    if not wrong.any():
+        return None
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"{wrong.sum()} of {found.size} wrong, at {list(index)}: {found[index]!r}, expected {expected[index]!r} +- {np.broadcast_to(bound, found.shape)[index]:.3g}"
+
+
+def _commands(args, seed: int, folder: Path) -> tuple[list[str], list[str]]:
+    cpu = ["native", "native", "x86-64-v3", "x86-64-v4"][seed % 4]
+    threads = f"--threads={1 + seed % 3}"
+    compile_ = [str(args.gaudi_opt), str(folder / "model.onnx"), "-o", str(folder / "model.gdx"), "-q", "--cache=off",
+                threads, f"--target-cpu={cpu}"]  # fmt: skip
+    run = [str(args.gaudi_run), "run", str(folder / "model.gdx"), f"--inputs={folder}", f"--output=@{folder}/outputs.npz",
+           "-q", threads]  # fmt: skip
+    return compile_, run
+
+
+def check(args, seed: int, folder: Path) -> tuple[str, str]:
+    """("pass" | "unsupported" | "unjudged" | "FAIL", details) of one seed."""
+    case = (generate_special if args.special else generate)(seed)
+    if not case.outputs:
+        return "empty", ""
+    onnx.save(case.model, folder / "model.onnx")
+    for index, (name, (_, array)) in enumerate(case.inputs.items()):
+        (folder / f"input_{index}.pb").write_bytes(numpy_helper.from_array(array, name).SerializeToString())
+    try:
+        expected, is_wide = expected_outputs(case)
+    except Unjudged as error:
+        return "unjudged", str(error)
+    for command in _commands(args, seed, folder):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return "FAIL", f"no answer in {TIMEOUT_S} s: {' '.join(command)}"
+        if done.returncode == EXIT_UNSUPPORTED:
+            return "unsupported", done.stderr.strip()
+        if done.returncode:
+            return "FAIL", f"exit {done.returncode}: {done.stderr.strip()}\n  {' '.join(command)}"
+    problems = []
+    with np.load(folder / "outputs.npz") as outputs:
+        for value, wanted in zip(case.outputs, expected):
+            if text := difference(value, outputs[value.name], np.asarray(wanted), is_wide):
+                problems.append(f"output {value.name} ({value.dtype}{list(value.shape)}): {text}")
+    return ("FAIL", "\n  ".join(problems)) if problems else ("pass", "")
+
+
+def _work(args, seed: int) -> tuple[int, str, str]:
+    folder = Path(tempfile.mkdtemp(prefix=f"gaudi-fuzz-{seed}-"))
+    verdict, details = check(args, seed, folder)
+    if verdict == "FAIL" or args.keep_all:
+        target = args.keep / f"{'special-' if args.special else ''}{seed}"
+        shutil.rmtree(target, ignore_errors=True)
+        args.keep.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder, target)
+        details = f"{details}\n  model: {target}/model.onnx (inputs beside it)\n  again: {_again(args, seed)}"
+    else:
+        shutil.rmtree(folder)
+    return seed, verdict, details
+
+
+def _again(args, seed: int) -> str:
+    return f"{sys.executable} {__file__} --seed {seed} --count 1 --keep-all{' --special' if args.special else ''}"
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Compare random graphs with onnxruntime.")
+    parser.add_argument("--seed", type=int, default=1, help="first seed")
+    parser.add_argument("--count", type=int, default=10**9, help="number of seeds")
+    parser.add_argument("--seconds", type=float, default=3600, help="start no graph after this time")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--special", action="store_true", help="single operators on special values")
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "gaudi-fuzz", help="where failing models go")
+    parser.add_argument("--keep-all", action="store_true", help="keep models that pass too")
+    parser.add_argument("--verbose", action="store_true", help="print what was not compared, and why")
+    parser.add_argument("--gaudi-opt", type=Path, default=default_binary("gaudi-opt"))
+    parser.add_argument("--gaudi-run", type=Path, default=default_binary("gaudi-run"))
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = _parse()
+    for binary in (args.gaudi_opt, args.gaudi_run):
+        if not binary.exists():
+            print(f"error: {binary}: no such program\nhint: tools/dev/build release, or --gaudi-opt and --gaudi-run", file=sys.stderr)
+            return 2
+    start, counts = time.monotonic(), Counter()
+    seeds = iter(range(args.seed, args.seed + args.count))
+    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
+        running = set()
+        while True:
+            while len(running) < 2 * args.jobs and time.monotonic() - start < args.seconds:
+                seed = next(seeds, None)
+                if seed is None:
+                    break
+                running.add(pool.submit(_work, args, seed))
+            if not running:
+                break
+            done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                seed, verdict, details = future.result()
+                counts[verdict] += 1
+                if verdict == "FAIL" or args.verbose and verdict in ("unsupported", "unjudged"):
+                    print(f"{verdict} seed {seed}: {details}", flush=True)
+    text = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    print(f"{sum(counts.values())} graphs in {time.monotonic() - start:.0f} s: {text}")
+    return 1 if counts["FAIL"] or not counts["pass"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
