@@ -41,6 +41,7 @@ Status AtomicFile::create() {
   if (!fd.valid())
     return failed("create");
   temporary = std::move(name);
+  pending = Pending(temporary);
   if (fchmod(fd.get(), defaultMode()) != 0) // mkostemp makes files private
     return failed("create");
   return {};
@@ -74,6 +75,7 @@ Status AtomicFile::commit() {
   if (fd.reset() != 0 || rename(temporary.c_str(), path.c_str()) != 0)
     return failed("finish");
   temporary.clear();
+  pending.forget();
   return {};
 }
 

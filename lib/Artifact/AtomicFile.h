@@ -3,6 +3,7 @@
 
 #include "gaudi/Status.h"
 #include "runtime/base/FileDescriptor.h"
+#include "runtime/base/Pending.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,7 @@ private:
   Status failed(const char *what) const;
 
   std::string path, temporary;
+  Pending pending; ///< so that Ctrl-C removes it too
   FileDescriptor fd;
   uint64_t offset = 0;
 };

@@ -5,6 +5,7 @@
 #include "runtime/base/CpuFeatures.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/MappedFile.h"
+#include "runtime/base/Pending.h"
 #include "runtime/base/SafeMath.h"
 #include "runtime/base/Text.h"
 
@@ -125,6 +126,34 @@ TEST(MappedFileTest, BeneathRefusesEveryWayOut) {
   }
   EXPECT_NE(MappedFile::open("../secret", rules).status().message().find("leaves the folder"), std::string::npos);
   EXPECT_NE(MappedFile::open("link", rules).status().message().find("is a link"), std::string::npos);
+}
+
+TEST(Pending, RemovesWhatHasNoFinalNameYet) {
+  std::string folder = test::temporaryPath("pending");
+  std::filesystem::create_directory(folder);
+  auto file = [&](int i) {
+    std::string path = folder + "/" + std::to_string(i);
+    test::writeFile(path, {});
+    return path;
+  };
+  {
+    Pending kept(file(0)), gone(file(1)), empty(folder);
+    kept.forget();
+    removePending();
+    EXPECT_TRUE(std::filesystem::exists(folder + "/0"));
+    EXPECT_FALSE(std::filesystem::exists(folder + "/1"));
+    std::filesystem::remove(folder + "/0");
+    removePending();
+    EXPECT_FALSE(std::filesystem::exists(folder)) << "empty by now";
+  }
+  std::filesystem::create_directory(folder);
+  {
+    std::vector<Pending> many;
+    for (int i = 0; i < 20; ++i)
+      many.emplace_back(file(i)); // more than are kept track of: harmless
+  }
+  removePending();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 20) << "those that ended are forgotten";
 }
 
 } // namespace

@@ -65,24 +65,30 @@ std::string outputOf(const Flags &flags) {
   return stem.str() + ".gdx";
 }
 
-/// The artefact replaces what is at `output` by renaming: that must not be the model, nor /dev/null.
-Status checkOutput(const std::string &output, const OnnxModel &model) {
-  auto refuse = [&](const std::string &why) {
-    return Status::error(StatusCode::Usage, "-o: '" + output + "' " + why, "name the file to write with -o OUT.gdx");
-  };
-  llvm::sys::fs::file_status status;
-  if (llvm::sys::fs::status(output, status) || !llvm::sys::fs::exists(status))
-    return {};
-  if (!llvm::sys::fs::is_regular_file(status))
-    return refuse(llvm::sys::fs::is_directory(status) ? "is a folder" : "is not a regular file");
+Status refuseOutput(const std::string &output, const std::string &why) {
+  return Status::error(StatusCode::Usage, "-o: '" + output + "' " + why, "name the file to write with -o OUT.gdx");
+}
+
+/// Nothing that the model is read from may be written to.
+Status checkNotSource(const std::string &output, const OnnxModel &model) {
   std::vector<std::string> sources = {model.path()};
   for (size_t i = 0; i < model.weights().fileCount(); ++i)
     if (model.weights().isMapped(i))
       sources.push_back(model.weights().path(i));
   for (const std::string &source : sources)
     if (llvm::sys::fs::equivalent(output, source))
-      return refuse("is the model's own file '" + source + "'");
+      return refuseOutput(output, "is the model's own file '" + source + "'");
   return {};
+}
+
+/// The artefact replaces what is at `output` by renaming: that must not be the model, nor /dev/null.
+Status checkOutput(const std::string &output, const OnnxModel &model) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(output, status) || !llvm::sys::fs::exists(status))
+    return {};
+  if (!llvm::sys::fs::is_regular_file(status))
+    return refuseOutput(output, llvm::sys::fs::is_directory(status) ? "is a folder" : "is not a regular file");
+  return checkNotSource(output, model);
 }
 
 Status compileHere(const Flags &flags, const OnnxModel &model) {
@@ -103,6 +109,7 @@ Status printStage(const Flags &flags, const OnnxModel &model) {
                          "name a file with -o");
   if (toStdout)
     return driver::printStage(model, flags.compile, flags.stage, llvm::outs());
+  GAUDI_TRY(checkNotSource(flags.output, model));
   std::string text; // first, so that a failure leaves the file as it was
   llvm::raw_string_ostream stream(text);
   GAUDI_TRY(driver::printStage(model, flags.compile, flags.stage, stream));

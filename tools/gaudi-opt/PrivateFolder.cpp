@@ -24,6 +24,11 @@ PrivateFolder::~PrivateFolder() {
   rmdir(path.c_str());
 }
 
+void PrivateFolder::keep() {
+  kept = true;
+  pending.clear();
+}
+
 Expected<std::string> PrivateFolder::file(const std::string &name) {
   if (path.empty()) {
     const char *base = getenv("TMPDIR");
@@ -31,8 +36,10 @@ Expected<std::string> PrivateFolder::file(const std::string &name) {
     if (!mkdtemp(made.data()))
       return failed(made, "make this folder", errno);
     path = std::move(made);
+    pending.emplace_back(path);
   }
   files.push_back(path + "/" + name);
+  pending.emplace_back(files.back());
   return files.back();
 }
 

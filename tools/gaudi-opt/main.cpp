@@ -3,6 +3,7 @@
 
 #include "lib/Driver/BuildId.h"
 #include "lib/Import/Support.h"
+#include "runtime/base/Pending.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -39,12 +40,20 @@ static int finish(Status status) {
   return static_cast<int>(status.code());
 }
 
+/// Ends at once: a pass may run for seconds. What is half written goes, locks are the kernel's.
+static void onInterrupt(int signal) {
+  removePending();
+  _exit(128 + signal);
+}
+
 int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); // a file that grows past `ulimit -f` is an error of write(2), as a full disk is
   if (argc > 1 && llvm::StringRef(argv[1]) == "cache")
     return finish(runCacheMode(std::vector<std::string>(argv + 2, argv + argc)));
   if (isPassMode(argc, argv))
     return runPassDriver(argc, argv);
+  for (int number : {SIGHUP, SIGINT, SIGTERM})
+    signal(number, onInterrupt);
   Expected<Flags> flags = parseFlags(std::vector<std::string>(argv + 1, argv + argc));
   if (!flags.ok())
     return finish(flags.takeStatus());

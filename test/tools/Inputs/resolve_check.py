@@ -87,6 +87,11 @@ check("off", reference.startswith("y f32[2,128]="), reference[:80])
 execute("off", "--cache=off")
 resolve("ro, nothing there", "off", True, "--cache=ro", f"--cache-dir={base / 'none'}")
 
+warned = run(["gaudi-opt", model, "--resolve", "-q", "--cache-dir=/dev/null/cache"])
+check("unusable folder", "warning: cache: /dev/null/cache: Not a directory" in warned.stderr and '"cache":"off"' in warned.stdout, warned)
+shutil.rmtree(temporary)
+temporary.mkdir()
+
 first = resolve("first", "miss", False)
 check("first", first["key"] == off["key"] and first["compile_ms"] > 0 and first["saved_ms"] == 0, first)
 second = resolve("second", "hit", False)
