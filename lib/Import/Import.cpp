@@ -57,7 +57,7 @@ Status Importer::unsupportedStatus() const {
     text += "\n  " + node.detail;
   if (unsupportedNodes.size() > maxLines)
     text += cat("\n  ... and ", unsupportedNodes.size() - maxLines, " more");
-  return Status::error(StatusCode::Unsupported, text);
+  return Status::error(StatusCode::Unsupported, text, "gaudi-opt --supported lists what can be compiled (docs/onnx-support.md)");
 }
 
 Location Importer::locationOf(const ::onnx::NodeProto &proto, int index, const Frame &frame) {

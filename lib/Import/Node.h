@@ -27,6 +27,8 @@ struct Rule {
   int64_t since;
   void (*translate)(Node &);
   int kind = 0; ///< what a shared `translate` distinguishes, usually an enum of the graph dialect
+  /// For docs/onnx-support.md: what `translate` refuses as unsupported; "refused: why" if it is all of it.
+  llvm::StringRef note = {};
 };
 
 class Node {

@@ -141,6 +141,8 @@ private:
   void openCache(cache::Mode mode) {
     cache::Options options;
     options.mode = mode;
+    if (flags.cacheMaxBytes)
+      options.maxBytes = flags.cacheMaxBytes;
     options.warn = [](const std::string &line) { llvm::errs() << "warning: " << line << "\n"; };
     cache = cache::Cache::open(flags.cacheDir.empty() ? cache::defaultDirectory() : flags.cacheDir, options);
     if (!cache->reason().empty())

@@ -117,6 +117,8 @@ const Row rows[] = {
        f.cacheDir = v;
        return Status();
      }},
+    {"--cache-max-size", true,
+     [](Flags &f, const std::string &v) { return applyNumber("--cache-max-size", v, f.cacheMaxBytes); }},
     {"--resolve", false,
      [](Flags &f, const std::string &) {
        f.resolve = true;
@@ -135,6 +137,11 @@ const Row rows[] = {
     {"-v", false,
      [](Flags &f, const std::string &) {
        f.verbose = true;
+       return Status();
+     }},
+    {"--supported", false,
+     [](Flags &f, const std::string &) {
+       f.supported = true;
        return Status();
      }},
     {"--help", false,
@@ -225,7 +232,9 @@ const char *gaudi::helpText() {
   --allow-external-root DIR  let weight files be links into DIR
   --cache MODE               off, ro, rw (default), refresh, require, verify
   --cache-dir DIR            default: $GAUDI_CACHE_DIR, else ~/.cache/gaudi
+  --cache-max-size SIZE      oldest entries go above it (5GiB); larger ones are not stored
   --resolve                  compile through the cache and print where the artefact is, as JSON
+  --supported                print which ONNX operators can be compiled (docs/onnx-support.md)
   -v; -q, --quiet            more, less on stderr
   --version, --help
 

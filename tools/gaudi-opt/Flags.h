@@ -18,7 +18,8 @@ struct Flags {
   bool resolve = false; ///< through the cache, one JSON line on stdout
   cache::Mode cacheMode = cache::Mode::ReadWrite;
   std::string cacheDir;
-  bool quiet = false, verbose = false, help = false, version = false;
+  uint64_t cacheMaxBytes = 0; ///< 0 = the cache's default
+  bool quiet = false, verbose = false, help = false, version = false, supported = false;
 };
 
 /// Whether `name` is a flag of the compile mode and of no other: "--dim", not "-o".

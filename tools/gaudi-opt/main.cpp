@@ -2,6 +2,7 @@
 #include "tools/gaudi-opt/Modes.h"
 
 #include "lib/Driver/BuildId.h"
+#include "lib/Import/Support.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -53,6 +54,10 @@ int main(int argc, char **argv) {
   }
   if (flags->version) {
     llvm::outs() << driver::compilerIdentity() << "\n";
+    return finish({});
+  }
+  if (flags->supported) {
+    printSupport(llvm::outs());
     return finish({});
   }
   if (flags->compile.model.empty())

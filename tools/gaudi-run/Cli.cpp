@@ -31,7 +31,8 @@ const char *shortHelp() {
   --expect NAME=@FILE   compare; --atol --rtol --nan=equal|error; exit 7 if they differ
   --shape NAME=1x128, --dim batch=4     of an .onnx
   --device NAME, --threads N, --memory-budget SIZE, --weights FILE
-  --cache MODE          off, ro, rw, refresh, require, verify; --cache-dir DIR; --forbid-compile
+  --cache MODE          off, ro, rw, refresh, require, verify; --cache-dir DIR; --cache-max-size SIZE;
+                        --forbid-compile
   --iterations N, --duration 3s, --warmup auto|N|Ns, --concurrency N, --percentiles 50,90,99
   --profile, --trace FILE.json          time per kernel
   --json[=FILE], -v, -q, --color auto|always|never, --timeout 10s
@@ -92,6 +93,7 @@ void addModel(CLI::App &app, Options &o, Raw &raw, int most) {
   app.add_option("--target-cpu", o.model.targetCpu, "CPU to compile for (native)");
   app.add_option("--cache", o.model.cacheMode, "off, ro, rw, refresh, require or verify");
   app.add_option("--cache-dir", o.model.cacheDir, "Folder of the compile cache");
+  app.add_option("--cache-max-size", o.model.cacheMaxSize, "What the cache may grow to (5GiB)");
   app.add_flag("--forbid-compile", raw.forbidCompile, "A cache miss is an error (exit 9)");
 }
 

@@ -13,7 +13,7 @@ struct ModelOptions {
   std::string device;  ///< "" = the one it was compiled for
   std::string weights; ///< packed weights of a stripped artefact
   bool verifyFull = false;
-  std::string cacheMode = "rw", cacheDir;
+  std::string cacheMode = "rw", cacheDir, cacheMaxSize; ///< passed on to gaudi-opt
   std::vector<std::string> shapes, dims; ///< passed on to gaudi-opt
   std::string targetCpu;
   bool taps = false; ///< an .onnx is compiled with its intermediate values as outputs

@@ -57,6 +57,7 @@ std::vector<std::string> compilerArguments(const std::string &compiler, const st
       args.push_back(cat(flag, "=", value));
   };
   add("--cache-dir", options.cacheDir);
+  add("--cache-max-size", options.cacheMaxSize);
   for (const std::string &shape : options.shapes)
     add("--shape", shape);
   for (const std::string &shape : shapes) {

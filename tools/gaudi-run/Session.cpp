@@ -37,7 +37,8 @@ static Expected<std::shared_ptr<Executable>> open(const ResolvedModel &origin, c
 /// Whether the cache, rather than the user, is to blame for an artefact that cannot be used: then compiling anew helps.
 static bool isStaleEntry(const ResolvedModel &origin, const Status &status, const ModelOptions &options) {
   bool forThisCpu = options.targetCpu.empty() || options.targetCpu == "native";
-  return status.code() == StatusCode::BadArtifact && origin.cache == "hit" && options.cacheMode != "require" && forThisCpu;
+  return status.code() == StatusCode::BadArtifact && origin.cache == "hit" && options.cacheMode != "require" &&
+         forThisCpu;
 }
 
 Expected<Session> openSession(const std::string &model, const ModelOptions &options, const InputSet &inputs,

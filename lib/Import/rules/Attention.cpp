@@ -119,7 +119,8 @@ static void importAttention(Node &node) {
 }
 
 ArrayRef<Rule> attentionRules() {
-  static const Rule rules[] = {{"", "Attention", 23, importAttention}};
+  static const Rule rules[] = {
+      {"", "Attention", 23, importAttention, 0, "no past and present, softcap, qk_matmul_output"}};
   return rules;
 }
 

@@ -128,10 +128,11 @@ ArrayRef<Rule> contribRules() {
       gelu("BiasGelu", UnaryKind::gelu),
       gelu("FastGelu", UnaryKind::gelu_tanh),
       {"com.microsoft", "QuickGelu", 1, importQuickGelu},
-      {"com.microsoft", "FusedMatMul", 1, importFusedMatMul},
-      {"com.microsoft", "FusedGemm", 1, importFusedGemm},
+      {"com.microsoft", "FusedMatMul", 1, importFusedMatMul, 0, "no transBatchA, transBatchB"},
+      {"com.microsoft", "FusedGemm", 1, importFusedGemm, 0,
+       "activation Relu, Tanh, Sigmoid, LeakyRelu, HardSigmoid or Gelu"},
       {"com.microsoft", "SkipLayerNormalization", 1, importSkipNorm, plain},
-      {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, importSkipNorm, simplified},
+      {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, importSkipNorm, simplified, "no statistics as results"},
       {"com.microsoft", "EmbedLayerNormalization", 1, importEmbedNorm},
   };
   return rules;

@@ -122,8 +122,10 @@ static void importMultiHeadAttention(Node &node) {
 
 ArrayRef<Rule> contribAttentionRules() {
   static const Rule rules[] = {
-      {"com.microsoft", "Attention", 1, importAttention},
-      {"com.microsoft", "MultiHeadAttention", 1, importMultiHeadAttention},
+      {"com.microsoft", "Attention", 1, importAttention, 0,
+       "no past and present, rotary embedding, start and end positions as mask"},
+      {"com.microsoft", "MultiHeadAttention", 1, importMultiHeadAttention, 0,
+       "query, key and value of rank 3; no past, present or scores"},
   };
   return rules;
 }

@@ -32,7 +32,10 @@ static void importLoop(Node &node) {
 }
 
 ArrayRef<Rule> controlRules() {
-  static const Rule rules[] = {{"", "If", 1, importIf}, {"", "Loop", 1, importLoop}};
+  static const Rule rules[] = {
+      {"", "If", 1, importIf, 0, "the condition must be known at compile time"},
+      {"", "Loop", 1, importLoop, 0, "refused: loops are not supported yet"},
+  };
   return rules;
 }
 

@@ -124,15 +124,15 @@ static void importCumSum(Node &node) {
 
 ArrayRef<Rule> dataRules() {
   static const Rule rules[] = {
-      {"", "Constant", 1, importConstant},
+      {"", "Constant", 1, importConstant, 0, "no strings, no sparse tensors"},
       {"", "ConstantOfShape", 9, importConstantOfShape},
       {"", "Range", 11, importRange},
       {"", "Gather", 1, importGather},
       {"", "GatherElements", 11, importGatherElements},
       {"", "GatherND", 11, importGatherND},
-      {"", "ScatterND", 11, importScatterND},
-      {"", "Trilu", 14, importTrilu},
-      {"", "CumSum", 11, importCumSum},
+      {"", "ScatterND", 11, importScatterND, 0, "reduction none"},
+      {"", "Trilu", 14, importTrilu, 0, "k must be constant"},
+      {"", "CumSum", 11, importCumSum, 0, "axis must be constant"},
   };
   return rules;
 }

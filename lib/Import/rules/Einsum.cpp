@@ -169,7 +169,8 @@ static void importEinsum(Node &node) {
 }
 
 ArrayRef<Rule> einsumRules() {
-  static const Rule rules[] = {{"", "Einsum", 12, importEinsum}};
+  static const Rule rules[] = {
+      {"", "Einsum", 12, importEinsum, 0, "at most two operands, no ellipsis, no label twice in a term"}};
   return rules;
 }
 

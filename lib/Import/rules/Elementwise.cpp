@@ -137,7 +137,7 @@ ArrayRef<Rule> elementwiseRules() {
       {"", "IsInf", 10, importIsInf},
       {"", "BitwiseNot", 18, importBitwiseNot},
       {"", "Where", 9, importWhere},
-      {"", "Cast", 6, importCast},
+      {"", "Cast", 6, importCast, 0, "no strings, complex, float 8 or 4-bit types"},
       {"", "CastLike", 15, importCastLike},
       {"", "Clip", 6, importClip},
   };

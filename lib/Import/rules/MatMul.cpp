@@ -58,8 +58,8 @@ ArrayRef<Rule> matmulRules() {
   static const Rule rules[] = {
       {"", "MatMul", 1, importMatMul},
       {"", "Gemm", 7, importGemm},
-      {"", "Conv", 1, importConv},
-      {"", "ConvTranspose", 1, importConv},
+      {"", "Conv", 1, importConv, 0, "refused: convolutions are not supported yet"},
+      {"", "ConvTranspose", 1, importConv, 0, "refused: convolutions are not supported yet"},
   };
   return rules;
 }

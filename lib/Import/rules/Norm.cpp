@@ -111,9 +111,12 @@ static void importBatchNorm(Node &node) {
 
 ArrayRef<Rule> normRules() {
   static const Rule rules[] = {
-      {"", "LayerNormalization", 1, importLayerNorm},  {"", "SimplifiedLayerNormalization", 1, importRmsNorm},
-      {"", "RMSNormalization", 23, importRmsNorm},     {"", "InstanceNormalization", 6, importInstanceNorm},
-      {"", "GroupNormalization", 18, importGroupNorm}, {"", "BatchNormalization", 7, importBatchNorm},
+      {"", "LayerNormalization", 1, importLayerNorm, 0, "stash_type float"},
+      {"", "SimplifiedLayerNormalization", 1, importRmsNorm, 0, "of ONNX Runtime; stash_type float, one result"},
+      {"", "RMSNormalization", 23, importRmsNorm, 0, "stash_type float"},
+      {"", "InstanceNormalization", 6, importInstanceNorm},
+      {"", "GroupNormalization", 18, importGroupNorm},
+      {"", "BatchNormalization", 7, importBatchNorm, 0, "inference"},
   };
   return rules;
 }

@@ -129,10 +129,17 @@ static void importDropout(Node &node) {
 
 ArrayRef<Rule> shapeRules() {
   static const Rule rules[] = {
-      {"", "Reshape", 5, importReshape},     {"", "Flatten", 1, importFlatten},     {"", "Squeeze", 1, importSqueeze},
-      {"", "Unsqueeze", 1, importUnsqueeze}, {"", "Transpose", 1, importTranspose}, {"", "Expand", 8, importExpand},
-      {"", "Shape", 1, importShape},         {"", "Size", 1, importSize},           {"", "Tile", 6, importTile},
-      {"", "Identity", 1, importIdentity},   {"", "Dropout", 7, importDropout},
+      {"", "Reshape", 5, importReshape},
+      {"", "Flatten", 1, importFlatten},
+      {"", "Squeeze", 1, importSqueeze},
+      {"", "Unsqueeze", 1, importUnsqueeze},
+      {"", "Transpose", 1, importTranspose},
+      {"", "Expand", 8, importExpand},
+      {"", "Shape", 1, importShape},
+      {"", "Size", 1, importSize},
+      {"", "Tile", 6, importTile},
+      {"", "Identity", 1, importIdentity},
+      {"", "Dropout", 7, importDropout, 0, "inference"},
   };
   return rules;
 }

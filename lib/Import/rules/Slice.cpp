@@ -152,9 +152,11 @@ static void importPad(Node &node) {
 
 ArrayRef<Rule> sliceRules() {
   static const Rule rules[] = {
-      {"", "Concat", 4, importConcat}, {"", "Slice", 1, importSliceAttributes},
-      {"", "Slice", 10, importSlice},  {"", "Split", 2, importSplit},
-      {"", "Pad", 2, importPad},
+      {"", "Concat", 4, importConcat},
+      {"", "Slice", 1, importSliceAttributes},
+      {"", "Slice", 10, importSlice, 0, "axes must be constant"},
+      {"", "Split", 2, importSplit},
+      {"", "Pad", 2, importPad, 0, "mode constant; axes must be constant"},
   };
   return rules;
 }

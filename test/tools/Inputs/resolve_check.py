@@ -101,6 +101,10 @@ missing = run(["gaudi-opt", model, "--resolve", "--cache=require", "--memory-bud
 check("require", missing.returncode == 9 and "differs in memory-budget" in missing.stderr, missing.stderr)
 execute("hit")
 
+small = ("--cache-max-size=32KiB", f"--cache-dir={base / 'small'}")
+resolve("weights larger than the cache may be", "miss", True, *small)
+resolve("weights larger than the cache may be, again", "hit", True, *small)
+
 block("w")
 resolve("program from the cache, weights private", "hit", True)
 execute("program from the cache, weights private")
