@@ -122,9 +122,7 @@ TEST_F(StaleEntry, FoundWhilePackingWeights) {
 
 // Where compiling is forbidden, or was asked for another machine, the fault is reported.
 TEST_F(StaleEntry, NotWhenCompilingWouldNotHelp) {
-  test::TestArtifact artifact = test::makeTestArtifact();
-  artifact.program.target->features = {"avx10.9"};
-  plantProgram(std::move(artifact));
+  plant(cache::Kind::Weights, weightsPath, std::vector<std::byte>(5));
   Output r = runModel("--cache=require");
   EXPECT_EQ(r.code, 8) << r.text;
   EXPECT_EQ(r.text.find("compiling it again"), std::string::npos) << r.text;
