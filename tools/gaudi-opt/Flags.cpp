@@ -16,14 +16,37 @@ Status usage(std::string what, std::string hint = "gaudi-opt --help lists the fl
   return Status::error(StatusCode::Usage, std::move(what), std::move(hint));
 }
 
-/// One flag: what to do with its value ("" for switches).
-struct Row {
-  const char *name;
-  bool takesValue;
-  Status (*apply)(Flags &, const std::string &value);
-};
+/// Whose field a flag sets.
+Flags &ownerOf(Flags &flags, std::string Flags::*) { return flags; }
+Flags &ownerOf(Flags &flags, bool Flags::*) { return flags; }
+Flags &ownerOf(Flags &flags, uint64_t Flags::*) { return flags; }
+template <typename T> driver::CompileOptions &ownerOf(Flags &flags, T driver::CompileOptions::*) {
+  return flags.compile;
+}
 
-Status applyStage(Flags &flags, const std::string &value) {
+template <auto Field> Status setText(Flags &flags, const char *, const std::string &value) {
+  ownerOf(flags, Field).*Field = value;
+  return {};
+}
+
+template <auto Field> Status setTrue(Flags &flags, const char *, const std::string &) {
+  ownerOf(flags, Field).*Field = true;
+  return {};
+}
+
+template <auto Field> Status setBytes(Flags &flags, const char *name, const std::string &value) {
+  return parseSizeFlag(name, value, ownerOf(flags, Field).*Field);
+}
+
+template <auto Field, auto Parse> Status append(Flags &flags, const char *, const std::string &value) {
+  auto parsed = Parse(value);
+  if (!parsed.ok())
+    return parsed.takeStatus();
+  (flags.compile.*Field).push_back(parsed.take());
+  return {};
+}
+
+Status setStage(Flags &flags, const char *, const std::string &value) {
   static const std::pair<const char *, driver::Stage> stages[] = {
       {"import", driver::Stage::Import}, {"graph", driver::Stage::Graph}, {"kernels", driver::Stage::Kernels},
       {"rt", driver::Stage::Rt},         {"llvm", driver::Stage::Llvm},   {"obj", driver::Stage::Obj}};
@@ -35,7 +58,7 @@ Status applyStage(Flags &flags, const std::string &value) {
   return usage("--emit: no stage '" + value + "'", "stages: import, graph, kernels, rt, llvm, obj");
 }
 
-Status applyTarget(Flags &flags, const std::string &value) {
+Status setTarget(Flags &flags, const char *, const std::string &value) {
   std::vector<std::string> known = targetNames();
   if (!llvm::is_contained(known, value))
     return usage("--target: no target '" + value + "'", "targets: " + llvm::join(known, ", "));
@@ -43,117 +66,49 @@ Status applyTarget(Flags &flags, const std::string &value) {
   return {};
 }
 
-Status applyNumber(const char *flag, const std::string &value, uint64_t &out) {
-  llvm::StringRef text(value);
-  uint64_t unit = 1;
-  for (auto [suffix, size] : {std::pair("KiB", 1ull << 10), std::pair("MiB", 1ull << 20), std::pair("GiB", 1ull << 30)})
-    if (text.consume_back(suffix))
-      unit = size;
-  uint64_t number = 0;
-  if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
-    return usage(std::string(flag) + ": cannot read '" + value + "' as a number",
-                 "a number such as 8, or a size such as 500MiB or 5GiB");
-  out = number * unit;
+Status setThreads(Flags &flags, const char *name, const std::string &value) {
+  uint64_t n = 0;
+  GAUDI_TRY(parseSizeFlag(name, value, n));
+  flags.compile.threads = static_cast<unsigned>(std::min<uint64_t>(n, 1024));
   return {};
 }
 
+Status setCacheMode(Flags &flags, const char *, const std::string &value) {
+  if (cache::parseMode(value, flags.cacheMode))
+    return {};
+  return usage("--cache: no mode '" + value + "'", "modes: off, ro, rw, refresh, require, verify");
+}
+
+/// One flag: what to do with its value ("" for switches).
+struct Row {
+  const char *name;
+  bool takesValue;
+  Status (*apply)(Flags &, const char *name, const std::string &value);
+};
+
+using Compile = driver::CompileOptions;
 const Row rows[] = {
-    {"-o", true,
-     [](Flags &f, const std::string &v) {
-       f.output = v;
-       return Status();
-     }},
-    {"--emit", true, applyStage},
-    {"--shape", true,
-     [](Flags &f, const std::string &v) {
-       auto shape = parseShapeFlag(v);
-       if (!shape.ok())
-         return shape.takeStatus();
-       f.compile.shapes.push_back(shape.take());
-       return Status();
-     }},
-    {"--dim", true,
-     [](Flags &f, const std::string &v) {
-       auto dim = parseDimFlag(v);
-       if (!dim.ok())
-         return dim.takeStatus();
-       f.compile.dims.push_back(dim.take());
-       return Status();
-     }},
-    {"--target", true, applyTarget},
-    {"--device", true, applyTarget}, // gaudi-run's word for it
-    {"--taps", false,
-     [](Flags &f, const std::string &) {
-       f.compile.taps = true;
-       return Status();
-     }},
-    {"--target-cpu", true,
-     [](Flags &f, const std::string &v) {
-       f.compile.targetCpu = v;
-       return Status();
-     }},
-    {"--threads", true,
-     [](Flags &f, const std::string &v) {
-       uint64_t n = 0;
-       Status s = applyNumber("--threads", v, n);
-       f.compile.threads = static_cast<unsigned>(std::min<uint64_t>(n, 1024));
-       return s;
-     }},
-    {"--memory-budget", true,
-     [](Flags &f, const std::string &v) { return applyNumber("--memory-budget", v, f.compile.memoryBudget); }},
-    {"--allow-external-root", true,
-     [](Flags &f, const std::string &v) {
-       f.compile.externalRoot = v;
-       return Status();
-     }},
-    {"--cache", true,
-     [](Flags &f, const std::string &v) {
-       return cache::parseMode(v, f.cacheMode)
-                  ? Status()
-                  : usage("--cache: no mode '" + v + "'", "modes: off, ro, rw, refresh, require, verify");
-     }},
-    {"--cache-dir", true,
-     [](Flags &f, const std::string &v) {
-       f.cacheDir = v;
-       return Status();
-     }},
-    {"--cache-max-size", true,
-     [](Flags &f, const std::string &v) { return applyNumber("--cache-max-size", v, f.cacheMaxBytes); }},
-    {"--resolve", false,
-     [](Flags &f, const std::string &) {
-       f.resolve = true;
-       return Status();
-     }},
-    {"--quiet", false,
-     [](Flags &f, const std::string &) {
-       f.quiet = true;
-       return Status();
-     }},
-    {"-q", false,
-     [](Flags &f, const std::string &) {
-       f.quiet = true;
-       return Status();
-     }},
-    {"-v", false,
-     [](Flags &f, const std::string &) {
-       f.verbose = true;
-       return Status();
-     }},
-    {"--supported", false,
-     [](Flags &f, const std::string &) {
-       f.supported = true;
-       return Status();
-     }},
-    {"--help", false,
-     [](Flags &f, const std::string &) {
-       f.help = true;
-       return Status();
-     }},
-    {"--version", false,
-     [](Flags &f, const std::string &) {
-       f.version = true;
-       return Status();
-     }},
+    {"-o", true, setText<&Flags::output>},
+    {"--emit", true, setStage},
+    {"--shape", true, append<&Compile::shapes, parseShapeFlag>},
+    {"--dim", true, append<&Compile::dims, parseDimFlag>},
+    {"--target", true, setTarget},
+    {"--device", true, setTarget}, // gaudi-run's word for it
+    {"--taps", false, setTrue<&Compile::taps>},
+    {"--target-cpu", true, setText<&Compile::targetCpu>},
+    {"--threads", true, setThreads},
+    {"--memory-budget", true, setBytes<&Compile::memoryBudget>},
+    {"--allow-external-root", true, setText<&Compile::externalRoot>},
+    {"--cache", true, setCacheMode},
+    {"--cache-dir", true, setText<&Flags::cacheDir>},
+    {"--cache-max-size", true, setBytes<&Flags::cacheMaxBytes>},
+    {"--resolve", false, setTrue<&Flags::resolve>},
+    {"--quiet", false, setTrue<&Flags::quiet>},
+    {"-q", false, setTrue<&Flags::quiet>},
+    {"-v", false, setTrue<&Flags::verbose>},
+    {"--supported", false, setTrue<&Flags::supported>},
+    {"--help", false, setTrue<&Flags::help>},
+    {"--version", false, setTrue<&Flags::version>},
 };
 
 std::string nearestFlag(llvm::StringRef name) {
@@ -198,7 +153,7 @@ Expected<Flags> gaudi::parseFlags(const std::vector<std::string> &arguments) {
       value = arguments[i];
     } else if (equals != std::string::npos)
       return usage(name + " takes no value");
-    GAUDI_TRY(row->apply(flags, value));
+    GAUDI_TRY(row->apply(flags, row->name, value));
   }
   if (flags.resolve && (!flags.output.empty() || flags.stage != driver::Stage::Artifact))
     return usage(std::string("--resolve contradicts ") + (flags.output.empty() ? "--emit" : "-o"),
@@ -211,7 +166,17 @@ bool gaudi::isCompileFlag(const std::string &name) {
 }
 
 Status gaudi::parseSizeFlag(const char *flag, const std::string &value, uint64_t &bytes) {
-  return applyNumber(flag, value, bytes);
+  llvm::StringRef text(value);
+  uint64_t unit = 1;
+  for (auto [suffix, size] : {std::pair("KiB", 1ull << 10), std::pair("MiB", 1ull << 20), std::pair("GiB", 1ull << 30)})
+    if (text.consume_back(suffix))
+      unit = size;
+  uint64_t number = 0;
+  if (text.getAsInteger(10, number) || number > UINT64_MAX / unit)
+    return usage(std::string(flag) + ": cannot read '" + value + "' as a number",
+                 "a number such as 8, or a size such as 500MiB or 5GiB");
+  bytes = number * unit;
+  return {};
 }
 
 const char *gaudi::helpText() {
