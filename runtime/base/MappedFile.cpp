@@ -50,7 +50,7 @@ Expected<MappedFile> MappedFile::open(const std::string &path, const OpenRules &
 
   MappedFile file;
   file.filePath = path;
-  file.fileIdentity = FileIdentity(info);
+  file.fileIdentity = FileIdentity(fd.get());
   if (info.st_size == 0)
     return file; // mmap refuses length 0; an empty file is a valid empty span
   void *address = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_SHARED, fd.get(), 0);

@@ -39,11 +39,10 @@ void Cache::Impl::warnOnce(const std::string &message) {
 }
 
 /// LRU order is mtime order. Refreshed at most hourly, to keep look-ups free of writes; a stamp from the future (the
-/// clock went back) is mended at once, else the entry could never become the oldest.
-static void touch(int fd) {
+/// clock went back) is mended at once, else the entry could never become the oldest. True if it was refreshed.
+static bool touch(int fd) {
   struct stat info;
-  if (::fstat(fd, &info) == 0 && std::llabs(nowUnixSeconds() - info.st_mtime) > 3600)
-    ::futimens(fd, nullptr);
+  return ::fstat(fd, &info) == 0 && std::llabs(nowUnixSeconds() - info.st_mtime) > 3600 && ::futimens(fd, nullptr) == 0;
 }
 
 void Cache::Impl::quarantine(int fd, const std::string &name) {
@@ -84,9 +83,8 @@ std::optional<Hit> Cache::lookup(Kind kind, const Key &key) {
     impl->shards.add({.misses = 1, .corrupt = 1});
     return std::nullopt;
   }
-  if (impl->writes())
-    touch(fd.get());
-  if (kind == Kind::Weights && !isKnown)
+  bool touched = impl->writes() && touch(fd.get());
+  if (kind == Kind::Weights && (!isKnown || touched))
     impl->rememberSound(fd.get(), key);
   double savedMs = entry.metadata.compileMs;
   impl->shards.add({.hits = 1, .savedMs = std::llround(savedMs)});

@@ -80,8 +80,6 @@ struct Options {
   unsigned lockTimeoutMs = 600'000; ///< then the caller produces the entry privately
   /// Told of the first failure of the store (and of every entry found corrupt); null = silent.
   std::function<void(const std::string &)> warn = {};
-  /// Tests only: how long a file must have been left alone before what is known of it is remembered.
-  int64_t settleNs = 2'000'000'000;
   /// Tests only: take the file system for a network one, on which flock cannot be trusted.
   bool assumeNetworkFileSystem = false;
 };

@@ -33,6 +33,7 @@ struct Cache::Impl {
 
   /// Whether the weights entry behind `fd` was read through before and has not changed since.
   bool isKnownSound(int fd, const Key &key) const;
+  /// Waits a few ms if the file is so new that its time stamp does not tell it from a later state.
   void rememberSound(int fd, const Key &key);
 
   /// One file of e/, k/ or w/.

@@ -1,10 +1,10 @@
 //===- Open.cpp - opening a cache folder and deciding whether to trust it -===//
+#include "runtime/base/FileIdentity.h"
 #include "runtime/base/Text.h"
 #include "runtime/cache/CacheImpl.h"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/vfs.h>
 
 namespace gaudi::cache {
 
@@ -35,24 +35,6 @@ static std::string distrust(int fd, const std::string &path) {
     return cat(path, " can be written by ", info.st_mode & 02 ? "everyone" : "its group", "; run: chmod go-w '", path,
                "'");
   return {};
-}
-
-static bool isNetworkFileSystem(int fd) {
-  struct statfs info;
-  if (::fstatfs(fd, &info) != 0)
-    return false;
-  switch (static_cast<uint32_t>(info.f_type)) {
-  case 0x6969:     // NFS
-  case 0x517b:     // SMB
-  case 0xfe534d42: // SMB2
-  case 0xff534d42: // CIFS
-  case 0x65735546: // FUSE: sshfs, s3fs and others do not say whether flock reaches the server
-  case 0x01021997: // 9P
-  case 0x00c36400: // Ceph
-  case 0x0bd00bd0: // Lustre: flock is a mount option
-    return true;
-  }
-  return false;
 }
 
 static constexpr std::string_view kTag = "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -115,7 +97,7 @@ std::unique_ptr<Cache> Cache::open(const std::string &directory, Options options
       impl.reason = cat(impl.root, " cannot be written: ", describeErrno(error));
     }
   }
-  impl.locks = !impl.options.assumeNetworkFileSystem && !isNetworkFileSystem(impl.dir.get());
+  impl.locks = !impl.options.assumeNetworkFileSystem && !isOnNetwork(impl.dir.get());
   if (impl.writes()) {
     impl.shards.attach(impl.dir.get());
     impl.sweepTemporaries();

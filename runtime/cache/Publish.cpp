@@ -138,6 +138,9 @@ Expected<std::optional<Hit>> Cache::publish(Kind kind, const Key &key, const Met
   std::string name = entryName(kind, key);
   impl->enforceCaps(name);
   impl->shards.flush();
+  if (kind == Kind::Weights)
+    if (FileDescriptor fd = openAt(impl->dir.get(), name, O_RDONLY); fd.valid())
+      impl->rememberSound(fd.get(), key); // its digest has just been made from its bytes
   struct stat info;
   uint64_t tailBytes = encodeMetadata(metadata).size() + sizeof(Record);
   if (::fstatat(impl->dir.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)

@@ -1,14 +1,17 @@
 //===- Verified.cpp - which weights entries have been read through --------===//
 //
-// Packed weights can be many GB, and reading them to check their digest would cost more than everything else at a start.
-// So it is done once: a small entry beside them says which file, as the file system knows it, was found sound. A file
-// that has changed in any way since is read again.
+// Packed weights can be many GB, and reading them to check their digest would cost more than everything else at a
+// start. So it is done once: a small entry beside them says which file, as the file system knows it, was found sound. A
+// file that has changed in any way since is read again. The process that packs them has read them, too, so already the
+// second start need not.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/FileIdentity.h"
 #include "runtime/base/Text.h"
 #include "runtime/cache/CacheImpl.h"
 
+#include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 
 namespace gaudi::cache {
@@ -25,10 +28,7 @@ static std::string voucherText(const Key &key, const FileIdentity &file) {
 }
 
 bool Cache::Impl::isKnownSound(int fd, const Key &key) const {
-  struct stat info;
-  if (::fstat(fd, &info) != 0)
-    return false;
-  std::string expected = voucherText(key, FileIdentity(info)), found(expected.size(), '\0');
+  std::string expected = voucherText(key, FileIdentity(fd)), found(expected.size(), '\0');
   Key voucher = voucherKey(key);
   FileDescriptor file = openAt(dir.get(), entryName(Kind::Kernel, voucher), O_RDONLY);
   Entry entry;
@@ -38,13 +38,17 @@ bool Cache::Impl::isKnownSound(int fd, const Key &key) const {
 }
 
 void Cache::Impl::rememberSound(int fd, const Key &key) {
-  struct stat info;
-  if (!writes() || ::fstat(fd, &info) != 0 || !FileIdentity(info).hasSettled(options.settleNs))
+  FileIdentity file(fd);
+  file.onNetwork |= !locks;
+  constexpr timespec tick = {0, 1'000'000};
+  for (int i = 0; i < 12 && !file.onNetwork && !file.hasSettled(); ++i) // written a moment ago
+    ::nanosleep(&tick, nullptr);
+  if (!writes() || !file.hasSettled())
     return;
-  std::string text = voucherText(key, FileIdentity(info));
+  std::string text = voucherText(key, file);
   auto write = [&](const std::string &path) {
-    FileDescriptor file = openAt(AT_FDCWD, path, O_WRONLY | O_TRUNC);
-    int error = file.valid() ? writeAll(file.get(), text) : EBADF;
+    FileDescriptor out = openAt(AT_FDCWD, path, O_WRONLY | O_TRUNC);
+    int error = out.valid() ? writeAll(out.get(), text) : errno;
     return error ? Status::error(StatusCode::Failed, cat(path, ": ", describeErrno(error))) : Status();
   };
   // Failing costs the next start a read, no more.

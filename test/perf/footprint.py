@@ -3,7 +3,8 @@
 
     python test/perf/footprint.py [MODEL.onnx] --dim batch=1 --dim sequence=128 [--check]     default: BERT-base
 
-Prints CPU and wall time and peak memory of a cold compile, of the second start, and of a run, with the limit of each:
+Prints CPU and wall time and peak memory of a cold compile, of the first and second start, of onnxruntime's start (session and
+first run, without Python's own start-up), and of a run, with the limit of each:
 
     compile   1.3 x the model's bytes + 250 MiB       weights are streamed, never held
     run       weights + slab + scratch + 32 MiB       weights are mapped, so their resident pages count here
@@ -52,6 +53,29 @@ def measure(command: list[str]) -> Measured:
     return Measured(time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, text)
 
 
+ORT = """
+import sys, time
+import numpy as np
+import onnxruntime as ort
+model, threads, dims = sys.argv[1], int(sys.argv[2]), dict(pair.split("=") for pair in sys.argv[3:])
+kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float16)": np.float16}
+options = ort.SessionOptions()
+options.intra_op_num_threads = threads
+start = time.monotonic()
+session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+shape = lambda i: [d if isinstance(d, int) else int(dims[d]) for d in i.shape]
+session.run(None, {i.name: np.zeros(shape(i), kinds[i.type]) for i in session.get_inputs()})
+print(time.monotonic() - start, file=sys.stderr)
+"""
+
+
+def onnxruntime_start(model: Path, threads: int, dims: list[str]) -> Measured:
+    """Session and first run in a fresh process; wall_s without Python's own start, which is not onnxruntime's fault."""
+    measured = measure([sys.executable, "-c", ORT, str(model), str(threads), *dims])
+    measured.wall_s = float(measured.stderr.split()[-1])
+    return measured
+
+
 def model_bytes(path: Path) -> int:
     """The file with its external data, which lie beside it under its name."""
     return sum(part.stat().st_size for part in path.parent.glob(path.name + "*"))
@@ -89,6 +113,7 @@ def main() -> int:
         allowed = memory["weights"] + memory["slab"] + args.threads * memory["scratch_per_thread"] + 32 * MIB
         row("first start, to outputs", first)
         row("second start, to outputs", second)
+        row("onnxruntime, to outputs", onnxruntime_start(args.model, args.threads, args.dim))
         ran = measure([run, str(artifact), f"--threads={args.threads}", *feeds, f"--json={report}"])
         row("run of the .gdx", ran, allowed)
         result = json.loads(report.read_text())
