@@ -49,9 +49,8 @@ def _session_run(model: onnx.ModelProto, feeds: dict) -> list[np.ndarray]:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     types = {i.name: i.type for i in session.get_inputs()}
-    feeds = {
-        name: array.astype(np.float32) if types[name] == "tensor(float)" else array for name, array in feeds.items()
-    }
+    with np.errstate(over="ignore"):
+        feeds = {name: a.astype(np.float32) if types[name] == "tensor(float)" else a for name, a in feeds.items()}
     return session.run(None, feeds)
 
 
@@ -92,8 +91,7 @@ def difference(value, found: np.ndarray, expected: np.ndarray, is_wide: bool) ->
             error = 1e-4 * max(value.mag, 1)
         if value.dtype in ("f16", "bf16") and error:  # both sides round once more
             error += 2.0 ** -MANTISSA[value.dtype] * value.mag
-        # Relative bounds are those of special values: one operator, no cancellation.
-        bound = error + getattr(value, "relative", 0.0) * np.abs(np.nan_to_num(expected, posinf=0, neginf=0))
+        bound = error + value.relative * np.abs(np.nan_to_num(expected, posinf=0, neginf=0))
         with np.errstate(invalid="ignore"):
             wrong = ~((np.abs(found - expected) <= bound) | (found == expected) | (np.isnan(found) & np.isnan(expected)))
     if not wrong.any():
@@ -124,6 +122,8 @@ def check(args, seed: int, folder: Path) -> tuple[str, str]:
         expected, is_wide = expected_outputs(case)
     except Unjudged as error:
         return "unjudged", str(error)
+    if args.special and not is_wide:
+        return "unjudged", "no f64 kernel in onnxruntime, and f32 has other extremes"
     for command in _commands(args, seed, folder):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)

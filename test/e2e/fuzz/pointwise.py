@@ -68,7 +68,7 @@ def integer_divide(b: Builder) -> None:
     y = b.constant(divisors, x.dtype)
     op = b.rng.choice(["Div", "Mod", "Mod", "fmod"])
     if op == "fmod":
-        b.result("Mod", [x, y], x.shape, x.dtype, max(x.mag, 7), 1, fmod=1)
+        b.result("Mod", [x, y], broadcast(x.shape, y.shape), x.dtype, max(x.mag, 7), 1, fmod=1)
     else:
         b.result(op, [x, y], broadcast(x.shape, y.shape), x.dtype, max(x.mag, 7), 1)
 
@@ -125,6 +125,8 @@ def function(b: Builder) -> None:
         raise Reject
     mag, grain, err = rule(x)
     attributes = {}
+    if op in ("HardSwish", "HardSigmoid") and x.dtype == "f64":
+        raise Reject  # 1/6 and 0.2 are f32 in onnxruntime
     if op == "Gelu" and b.rng.random() < 0.5:
         attributes["approximate"] = "tanh"
     if x.is_float and op not in EXACT_FUNCTIONS:
