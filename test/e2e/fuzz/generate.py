@@ -18,7 +18,8 @@ OPERATORS = [
     (moving.gather_elements, 1), (moving.gather_nd, 1), (moving.scatter_nd, 1), (moving.trilu, 1), (moving.generate, 1),
     (composite.reduce, 6), (composite.arg_reduce, 2), (composite.cumsum, 1), (composite.softmax, 3),
     (composite.layer_norm, 4), (composite.matmul, 5), (composite.gemm, 2), (composite.einsum, 1),
-    (composite.gelu_chain, 2), (composite.softmax_chain, 1), (composite.attention, 2),
+    (composite.gelu_chain, 2), (composite.softmax_chain, 1), (composite.attention, 3), (composite.contrib, 2),
+    (composite.attention_op, 1), (moving.computed_shape, 2),
 ]  # fmt: skip
 
 
@@ -111,6 +112,7 @@ def generate(seed: int) -> Case:
         [helper.make_tensor_value_info(v.name, ONNX[v.dtype], v.shape) for v in outputs],
         b.initializers,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", b.opset)], ir_version=9)
+    opsets = [helper.make_opsetid("", b.opset)] + [helper.make_opsetid("com.microsoft", 1)] * b.contrib
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     inputs = {name: (dtype, np.asarray(array, dtype=NUMPY[dtype])) for name, (dtype, array) in b.inputs.items()}
     return Case(model, as_f32(model), inputs, outputs)
