@@ -412,9 +412,8 @@ def contrib(b: Builder) -> None:
 
 def attention_op(b: Builder) -> None:
     """Attention-23."""
-    if b.float_type not in ("f32",):
+    if b.float_type != "f32" or b.opset < 23:
         raise Reject
-    b.opset = 23
     batch, groups, length, keys, size = (b.rng.choice(c) for c in ([1, 2], [1, 2], [1, 5, 7], [1, 5, 9, 33], [4, 8]))
     kv = b.rng.choice([1, 2])
     q = b.leaf((batch, kv * groups, length, size))
@@ -425,8 +424,6 @@ def attention_op(b: Builder) -> None:
         operands.append(b.leaf(shape))
     if b.rng.random() < 0.4:
         attributes["is_causal"] = 1
-    if b.rng.random() < 0.2:
-        attributes["softcap"] = 8.0
     if size * q.mag * k.mag * 0.25 > 60:
         raise Reject
     b.result("Attention", operands, q.shape, "f32", v.mag, 0, 2e-4 * v.mag, **attributes)

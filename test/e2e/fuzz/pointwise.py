@@ -214,7 +214,7 @@ def cast(b: Builder) -> None:
     from .values import ONNX
 
     source = b.rng.choice(["float", "int", "bool"])
-    target = b.rng.choice(["f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "u8", "u32", "bool"])
+    target = b.rng.choice(["f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64", "bool"])
     if target == "bf16" and b.float_type != "bf16":
         raise Reject
     x = b.pick(dtypes={"float": None, "int": tuple(INTS), "bool": ("bool",)}[source])

@@ -14,12 +14,14 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 FLOATS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64}
-INTS = {"i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8, "u8": np.uint8, "u32": np.uint32}
+INTS = {"i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
+        "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}  # fmt: skip
 NUMPY = {**FLOATS, **INTS, "bool": np.bool_}
 ONNX = {
     "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16, "f64": TensorProto.DOUBLE,
     "i64": TensorProto.INT64, "i32": TensorProto.INT32, "i16": TensorProto.INT16, "i8": TensorProto.INT8,
-    "u8": TensorProto.UINT8, "u32": TensorProto.UINT32, "bool": TensorProto.BOOL,
+    "u8": TensorProto.UINT8, "u16": TensorProto.UINT16, "u32": TensorProto.UINT32, "u64": TensorProto.UINT64,
+    "bool": TensorProto.BOOL,
 }  # fmt: skip
 MANTISSA = {"f32": 24, "f16": 11, "bf16": 8, "f64": 53}
 # Four units in the last place: our worst polynomial has 3 (lib/Target/cpu/emit/VectorMath.h).
@@ -69,7 +71,7 @@ class Builder:
         self.numpy_rng = np.random.default_rng(seed)
         self.float_type = self.rng.choices(["f32", "f16", "bf16", "f64"], [6, 2, 2, 2])[0]
         self.nodes, self.initializers, self.inputs, self.values = [], [], {}, []
-        self.opset = self.rng.choice([13, 17, 18, 20, 21, 22])
+        self.opset = self.rng.choice([13, 17, 18, 20, 21, 22, 23])
         # Most bugs need few elements; tiles, several tasks and several threads need many.
         self.leaf_elements = self.rng.choice([60, 500, 2000, 2000, 20000])
         self.contrib = False
