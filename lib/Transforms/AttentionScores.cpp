@@ -18,7 +18,7 @@ constexpr int kMaxDepth = 12;
 
 /// Adding a score to a number this low rounds back to it (half an ulp exceeds any sensible score), so filling and
 /// adding are the same.
-bool isLowest(double fill, Type type) { return fill <= (type.isF16() ? -6e4 : -1e9); }
+bool isLowest(double fill, Type type) { return fill <= (type.isF16() ? -6e4 : type.isF64() ? -1e18 : -1e9); }
 
 bool keepsLastTwo(Value a, Value b) {
   return rankOf(a) >= 3 && rankOf(b) >= 3 && dimsOf(a).take_back(2) == dimsOf(b).take_back(2);

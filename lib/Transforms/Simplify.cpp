@@ -29,13 +29,22 @@ Value scalarLike(PatternRewriter &rewriter, Operation *op, double value) {
   return Build(rewriter, op->getLoc()).scalar(value, elementOf(op->getResult(0)));
 }
 
-/// x / c -> x * (1/c): exact when c is a power of two (and 1/c is no subnormal).
+/// Neither infinite nor subnormal in `type`: 2^17 is no f16, and 2^-28 has lost all its bits there.
+bool isNormalIn(double value, Type type) {
+  APFloat number(value);
+  bool losesInfo;
+  number.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.isNormal();
+}
+
+/// x / c -> x * (1/c): exact when c is a power of two (and 1/c is a normal number).
 struct DivideToMultiply : OpRewritePattern<BinaryOp> {
   DivideToMultiply(MLIRContext *context, bool fastMath) : OpRewritePattern(context), fastMath(fastMath) {}
   LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
     WithScalar quotient = withScalar(op.getResult(), BinaryKind::div);
-    bool isFloat = isa<FloatType>(elementOf(op.getResult()));
-    if (!quotient || !isFloat || quotient.c == 0 || !(isPowerOfTwo(quotient.c) || fastMath))
+    Type type = elementOf(op.getResult());
+    if (!quotient || !isa<FloatType>(type) || quotient.c == 0 || !(isPowerOfTwo(quotient.c) || fastMath) ||
+        !isNormalIn(1 / quotient.c, type))
       return failure();
     Value factor = scalarLike(rewriter, op, 1 / quotient.c);
     rewriter.replaceOpWithNewOp<BinaryOp>(op, BinaryKind::mul, quotient.x, factor);
@@ -44,16 +53,18 @@ struct DivideToMultiply : OpRewritePattern<BinaryOp> {
   bool fastMath;
 };
 
-/// (x * c1) * c2 -> x * (c1 c2): exact when one of the two is a power of two.
+/// (x * c1) * c2 -> x * (c1 c2): exact when one of the two is a power of two and the product is a normal number.
 struct MergeFactors : OpRewritePattern<BinaryOp> {
   MergeFactors(MLIRContext *context, bool fastMath) : OpRewritePattern(context), fastMath(fastMath) {}
   LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
     WithScalar outer = withScalar(op.getResult(), BinaryKind::mul);
     WithScalar inner = outer ? withScalar(outer.x, BinaryKind::mul) : WithScalar();
-    bool isFloat = isa<FloatType>(elementOf(op.getResult()));
-    if (!inner || !isFloat || !outer.x.hasOneUse())
+    Type type = elementOf(op.getResult());
+    if (!inner || !isa<FloatType>(type) || !outer.x.hasOneUse())
       return failure();
     if (!fastMath && !isPowerOfTwo(outer.c) && !isPowerOfTwo(inner.c))
+      return failure();
+    if (!isNormalIn(inner.c * outer.c, type))
       return failure();
     Value factor = scalarLike(rewriter, op, inner.c * outer.c);
     rewriter.replaceOpWithNewOp<BinaryOp>(op, BinaryKind::mul, inner.x, factor);

@@ -161,3 +161,13 @@ func.func @joins_one_of_two_users(%x: tensor<3xi64>, %y: tensor<3xi64>) -> tenso
   %r = graph.binary mul %c, %a : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
   return %r : tensor<3xi64>
 }
+
+// Scatters read their operands from memory: the splat is no literal of the group.
+// CHECK-LABEL: func.func @scatter_of_splat
+func.func @scatter_of_splat(%i: tensor<2x1xi64>, %u: tensor<2x3xf32>) -> tensor<5x3xf32> {
+  // CHECK: %[[Z:.*]] = graph.constant dense<0.000000e+00> : tensor<5x3xf32>
+  // CHECK: graph.group "generic"(%[[Z]], %{{.*}}, %{{.*}})
+  %z = graph.constant dense<0.0> : tensor<5x3xf32>
+  %r = graph.scatter_nd %z, %i, %u : tensor<5x3xf32>, tensor<2x1xi64>, tensor<2x3xf32> -> tensor<5x3xf32>
+  return %r : tensor<5x3xf32>
+}

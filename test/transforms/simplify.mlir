@@ -98,3 +98,20 @@ func.func @and_with_true(%m: tensor<2x1x1x5xi1>, %x: tensor<2x3x5x5xf32>) -> ten
   %r = graph.select %c, %x, %zero : tensor<2x1x5x5xi1>, tensor<2x3x5x5xf32>, tensor<f32> -> tensor<2x3x5x5xf32>
   return %r : tensor<2x3x5x5xf32>
 }
+
+// 2^17 is no f16 number, and x * 2^-28 would lose what (x * 2^-14) * 2^-14 keeps.
+// CHECK-LABEL: func.func @factors_beyond_f16
+func.func @factors_beyond_f16(%x: tensor<3xf16>) -> (tensor<3xf16>, tensor<3xf16>) {
+  %a = graph.constant dense<6.103515625e-05> : tensor<f16>
+  %b = graph.constant dense<7.62939453125e-06> : tensor<f16>
+  // CHECK: graph.binary mul
+  // CHECK: graph.binary mul
+  // CHECK: graph.binary div
+  // FAST: graph.binary mul
+  // FAST: graph.binary mul
+  // FAST: graph.binary div
+  %m = graph.binary mul %x, %a : tensor<3xf16>, tensor<f16> -> tensor<3xf16>
+  %n = graph.binary mul %m, %a : tensor<3xf16>, tensor<f16> -> tensor<3xf16>
+  %d = graph.binary div %x, %b : tensor<3xf16>, tensor<f16> -> tensor<3xf16>
+  return %n, %d : tensor<3xf16>, tensor<3xf16>
+}

@@ -65,6 +65,8 @@ static void importReduceLogSumExp(Node &node) {
   if (reduction.axes.empty())
     return node.result(x);
   Value top = node.reduce(ReduceKind::max, x, reduction.axes, /*keepdims=*/true);
+  // inf - inf is NaN: without a finite maximum, exp gives the infinity or the zeros that log wants.
+  top = node.select(node.unary(UnaryKind::is_inf, top), node.scalar(0, top), top);
   Value sum = node.reduce(ReduceKind::sum, node.unary(UnaryKind::exp, node.sub(x, top)), reduction.axes, true);
   Value result = node.add(node.unary(UnaryKind::log, sum), top);
   node.result(reduction.keepdims ? result : node.squeeze(result, reduction.axes));

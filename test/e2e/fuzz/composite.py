@@ -90,7 +90,8 @@ def softmax(b: Builder) -> None:
 def _norm_bounds(x: Value, count: int, epsilon: float, scale: float, shift: float):
     """An element is at most sqrt(n - 1) deviations off; the error grows by at most 1/sqrt(epsilon), twice."""
     mag = math.sqrt(count) * scale + shift
-    return mag, 3 * x.err / math.sqrt(epsilon) * scale + FUNCTION_EPSILON[x.dtype] * (mag + x.mag / math.sqrt(epsilon)) * 4
+    eps = max(FUNCTION_EPSILON[x.dtype], FUNCTION_EPSILON["f32"])  # stash_type: statistics of f64 in f32
+    return mag, 3 * x.err / math.sqrt(epsilon) * scale + eps * (mag + x.mag / math.sqrt(epsilon)) * 4
 
 
 def layer_norm(b: Builder) -> None:
@@ -195,6 +196,8 @@ def matmul(b: Builder) -> None:
     x = b.pick(min_rank=1, max_rank=4)
     k = x.shape[-1]
     n = b.dim()
+    if k == 0:  # zeros; onnxruntime leaves the result as it finds it
+        raise Reject
     found = [v for v in b.values if v.dtype == x.dtype and v.rank >= 1 and v.shape[-2 if v.rank > 1 else -1] == k
              and broadcast(v.shape[:-2], x.shape[:-2]) is not None]  # fmt: skip
     kind = b.rng.random()
@@ -293,34 +296,134 @@ def softmax_chain(b: Builder) -> None:
     b.result("Div", [e, total], x.shape, x.dtype, 1, 0, e.err + total.err)
 
 
+def _projected(b: Builder, dtype: str, batch: int, heads: int, n: int, size: int, order) -> Value:
+    """[B, H, n, size] in the given order, as a leaf or through an exporter's reshape and transpose."""
+    full = (batch, heads, n, size)
+    if b.rng.random() < 0.4:
+        return b.leaf(tuple(full[i] for i in order), dtype)
+    x = b.leaf((batch, n, heads * size), dtype)
+    if b.rng.random() < 0.3:
+        x = b.result("Mul", [x, b.constant(0.5, dtype)], x.shape, dtype, x.mag / 2, x.grain / 2, x.err)
+    x = b.result("Reshape", [x, b.constant([0, 0, heads, size])], (batch, n, heads, size), dtype, x.mag, x.grain, x.err)
+    # positions of (batch, heads, n, size) in x
+    permutation = [(0, 2, 1, 3)[i] for i in order]
+    return b.result("Transpose", [x], [full[i] for i in order], dtype, x.mag, x.grain, x.err, perm=permutation)
+
+
+def _masked(b: Builder, s: Value, fill_rows: bool) -> Value:
+    """Adds or selects a mask that broadcasts; every row keeps its first key, or all rows are uniform."""
+    *lead, length, keys = s.shape
+    shape = b.rng.choice([(keys,), (1, keys), (length, keys), (*([1] * len(lead)), length, keys), (*lead, 1, keys),
+                          (*lead[:-1], 1, 1, keys), tuple(s.shape), ()])  # fmt: skip
+    if b.rng.random() < 0.5:
+        mask = b.leaf(shape, s.dtype)
+        operands = [s, mask] if b.rng.random() < 0.7 else [mask, s]
+        return b.result("Add", operands, s.shape, s.dtype, s.mag + mask.mag, joint_grain(s.grain, mask.grain), s.err)
+    allowed = b.random_array(shape, "bool")
+    if b.rng.random() < 0.4 and len(shape) > 1:
+        allowed = np.broadcast_to(np.tril(np.ones(shape[-2:], bool), b.rng.choice([0, keys - length])), shape)
+    if shape and shape[-1]:
+        allowed = allowed.copy()
+        allowed[..., 0] = True
+    if shape == ():
+        allowed = np.array(True)
+    fill = {"f16": -65504.0, "bf16": -1e9}.get(s.dtype, -1e9)
+    if b.rng.random() < 0.4:
+        fill = -np.inf
+    inverted = b.rng.random() < 0.5
+    condition = b.make_leaf(b.rng.choice(["input", "constant"]), ~allowed if inverted else allowed, "bool", 1, 1.0)
+    filler = b.constant(fill, s.dtype)
+    name, = b.node("Where", [condition, filler, s] if inverted else [condition, s, filler])
+    return Value(name, s.shape, s.dtype, s.mag, 0.0, s.err)  # not registered: the fill is out of all bounds
+
+
 def attention(b: Builder) -> None:
-    """softmax(q k' * scale + mask) v, with or without the heads' reshapes and transposes around it."""
+    """softmax(q k' * scale + mask) v with what exporters put around it: heads, 3-D views, casts, several masks."""
     batch, heads, length, keys, size = (b.rng.choice(c) for c in ([1, 2], [1, 2, 3], [1, 5, 7, 17], [1, 5, 7, 33], [1, 4, 8, 13]))
     dtype = b.float_type
     eps = 4 * FUNCTION_EPSILON[dtype]
-
-    def projected(n: int, for_keys: bool) -> Value:
-        if b.rng.random() < 0.5:
-            shape = (batch, heads, size, n) if for_keys else (batch, heads, n, size)
-            return b.leaf(shape, dtype)
-        x = b.leaf((batch, n, heads * size), dtype)
-        x = b.result("Reshape", [x, b.constant([0, 0, heads, size])], (batch, n, heads, size), dtype, x.mag, x.grain, x.err)
-        order = (0, 2, 3, 1) if for_keys else (0, 2, 1, 3)
-        shape = [x.shape[i] for i in order]
-        return b.result("Transpose", [x], shape, dtype, x.mag, x.grain, x.err, perm=order)
-
-    q, k, v = projected(length, False), projected(keys, True), projected(keys, False)
-    s = _product(b, "MatMul", q, k, size, (batch, heads, length, keys))
-    factor = b.rng.choice([0.25, 0.125])
-    s = b.result("Mul", [s, b.constant(factor, dtype)], s.shape, dtype, s.mag * factor, s.grain * factor, s.err * factor)
+    q = _projected(b, dtype, batch, heads, length, size, (0, 1, 2, 3))
+    k = _projected(b, dtype, batch, heads, keys, size, (0, 1, 3, 2))
+    v = _projected(b, dtype, batch, heads, keys, size, (0, 1, 2, 3))
+    flat = b.rng.random() < 0.25
+    if flat:
+        q, k, v = (b.result("Reshape", [t, b.constant([-1, *t.shape[2:]])], (batch * heads, *t.shape[2:]), dtype, t.mag, t.grain, t.err)
+                   for t in (q, k, v))  # fmt: skip
+    lead = (batch * heads,) if flat else (batch, heads)
+    factor = b.rng.choice([0.25, 0.125, 0.5])
+    where = b.rng.choice(["q", "k", "both", "scores", "divide"])
+    if where in ("q", "both"):
+        q = b.result("Mul", [q, b.constant(factor, dtype)], q.shape, dtype, q.mag * factor, q.grain * factor, q.err * factor)
+    if where in ("k", "both"):
+        k = b.result("Mul", [k, b.constant(factor, dtype)], k.shape, dtype, k.mag * factor, k.grain * factor, k.err * factor)
+    s = _product(b, "MatMul", q, k, size, (*lead, length, keys))
+    if where == "scores":
+        s = b.result("Mul", [s, b.constant(factor, dtype)], s.shape, dtype, s.mag * factor, s.grain * factor, s.err * factor)
+    if where == "divide":
+        s = b.result("Div", [s, b.constant(1 / factor, dtype)], s.shape, dtype, s.mag * factor, s.grain * factor, s.err * factor)
     if s.mag > 60:
         raise Reject
-    if b.rng.random() < 0.6:
-        shape = b.rng.choice([(batch, 1, 1, keys), (1, 1, length, keys), (batch, 1, length, keys), (batch, heads, length, keys)])
-        mask = b.leaf(shape, dtype)
-        s = b.result("Add", [s, mask], s.shape, dtype, s.mag + mask.mag, joint_grain(s.grain, mask.grain), s.err)
+    for _ in range(b.rng.choice([0, 1, 1, 2])):
+        s = _masked(b, s, False)
+    if flat and b.rng.random() < 0.4:
+        s = Value(b.node("Reshape", [s, b.constant([batch, heads, length, keys])])[0], (batch, heads, length, keys), dtype, s.mag, 0.0, s.err)
+        s = _masked(b, s, False)
+        s = Value(b.node("Reshape", [s, b.constant([batch * heads, length, keys])])[0], (*lead, length, keys), dtype, s.mag, 0.0, s.err)
     p = b.result("Softmax", [s], s.shape, dtype, 1, 0, s.err + eps * (1 + s.mag), axis=-1)
-    y = b.result("MatMul", [p, v], (batch, heads, length, size), dtype, v.mag, 0, keys * p.err * v.mag + v.err)
+    y = b.result("MatMul", [p, v], (*lead, length, size), dtype, v.mag, 0, keys * p.err * v.mag + v.err)
+    if flat:
+        y = b.result("Reshape", [y, b.constant([batch, heads, length, size])], (batch, heads, length, size), dtype, y.mag, 0, y.err)
     if b.rng.random() < 0.6:
         y = b.result("Transpose", [y], (batch, length, heads, size), dtype, y.mag, 0, y.err, perm=[0, 2, 1, 3])
         b.result("Reshape", [y, b.constant([0, 0, heads * size])], (batch, length, heads * size), dtype, y.mag, 0, y.err)
+
+
+def contrib(b: Builder) -> None:
+    """ORT's own operators that exports of its optimiser contain."""
+    op = b.rng.choice(["FusedMatMul", "SkipLayerNormalization", "QuickGelu", "BiasGelu", "FastGelu"])
+    dtype = b.float_type
+    if dtype == "f64":
+        raise Reject
+    eps = FUNCTION_EPSILON[dtype]
+    if op == "FusedMatMul":
+        lead = b.shape(0, 2)
+        m, k, n = (max(1, b.dim()) for _ in range(3))
+        ta, tb = b.rng.randint(0, 1), b.rng.randint(0, 1)
+        x = b.leaf((*lead, k, m) if ta else (*lead, m, k))
+        y = b.leaf((*lead, n, k) if tb else (*lead, k, n))
+        alpha = b.rng.choice([1.0, 0.5])
+        _product(b, op, x, y, k, (*lead, m, n), (), alpha, domain="com.microsoft", alpha=alpha, transA=ta, transB=tb)
+    elif op == "SkipLayerNormalization":
+        x = b.pick(min_rank=3, max_rank=3, nonempty=True)
+        skip = b.leaf(x.shape, x.dtype)
+        vectors = [b.leaf(x.shape[-1:], x.dtype) for _ in range(b.rng.choice([1, 2, 3]))]
+        total = x.mag + skip.mag + (4 if len(vectors) == 3 else 0)
+        probe = Value("", x.shape, x.dtype, total, 0, x.err + EPSILON[x.dtype] * total)
+        mag, err = _norm_bounds(probe, x.shape[-1], 0.25, 4, 4)
+        b.result(op, [x, skip, *vectors], x.shape, x.dtype, mag, 0, err, domain="com.microsoft", epsilon=0.25)
+    else:
+        x = b.pick(min_rank=1, nonempty=True)
+        bias = [b.leaf(x.shape[-1:], x.dtype)] if op != "QuickGelu" else []
+        mag = x.mag + 4 * len(bias)
+        # onnxruntime computes FastGelu and QuickGelu with a tanh and an exp of few digits
+        err = 2 * x.err + max(eps, 1e-4 if op != "BiasGelu" else 0) * mag
+        b.result(op, [x, *bias], x.shape, x.dtype, mag, 0, err, domain="com.microsoft")
+
+
+def attention_op(b: Builder) -> None:
+    """Attention-23."""
+    if b.float_type != "f32" or b.opset < 23:
+        raise Reject
+    batch, groups, length, keys, size = (b.rng.choice(c) for c in ([1, 2], [1, 2], [1, 5, 7], [1, 5, 9, 33], [4, 8]))
+    kv = b.rng.choice([1, 2])
+    q = b.leaf((batch, kv * groups, length, size))
+    k, v = b.leaf((batch, kv, keys, size)), b.leaf((batch, kv, keys, size))
+    operands, attributes = [q, k, v], {"scale": b.rng.choice([0.25, 0.125])}
+    if b.rng.random() < 0.5:
+        shape = b.rng.choice([(length, keys), (1, 1, length, keys), (batch, 1, length, keys), (batch, kv * groups, length, keys)])
+        operands.append(b.leaf(shape))
+    if b.rng.random() < 0.4:
+        attributes["is_causal"] = 1
+    if size * q.mag * k.mag * 0.25 > 60:
+        raise Reject
+    b.result("Attention", operands, q.shape, "f32", v.mag, 0, 2e-4 * v.mag, **attributes)

@@ -18,7 +18,8 @@ OPERATORS = [
     (moving.gather_elements, 1), (moving.gather_nd, 1), (moving.scatter_nd, 1), (moving.trilu, 1), (moving.generate, 1),
     (composite.reduce, 6), (composite.arg_reduce, 2), (composite.cumsum, 1), (composite.softmax, 3),
     (composite.layer_norm, 4), (composite.matmul, 5), (composite.gemm, 2), (composite.einsum, 1),
-    (composite.gelu_chain, 2), (composite.softmax_chain, 1), (composite.attention, 2),
+    (composite.gelu_chain, 2), (composite.softmax_chain, 1), (composite.attention, 3), (composite.contrib, 2),
+    (composite.attention_op, 1), (moving.computed_shape, 2),
 ]  # fmt: skip
 
 
@@ -30,22 +31,21 @@ class Case:
     outputs: list[Value]
 
 
-def _oracle_type(elem_type: int, wide: bool) -> int:
-    """16-bit floats are judged by f32, which is exact where the graph is; doubles too where onnxruntime has no kernel."""
-    narrow = (TensorProto.FLOAT16, TensorProto.BFLOAT16) + (() if wide else (TensorProto.DOUBLE,))
-    return TensorProto.FLOAT if elem_type in narrow else elem_type
+def _oracle_type(elem_type: int) -> int:
+    """16-bit floats are judged by f32, which is exact where the graph is."""
+    return TensorProto.FLOAT if elem_type in (TensorProto.FLOAT16, TensorProto.BFLOAT16) else elem_type
 
 
-def as_f32(model: onnx.ModelProto, wide: bool = True) -> onnx.ModelProto:
-    """The model with f16 and bf16 (and, unless `wide`, f64) replaced by f32."""
+def as_f32(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with f16 and bf16 replaced by f32."""
     result = onnx.ModelProto()
     result.CopyFrom(model)
     graph = result.graph
     for info in [*graph.input, *graph.output]:
-        info.type.tensor_type.elem_type = _oracle_type(info.type.tensor_type.elem_type, wide)
+        info.type.tensor_type.elem_type = _oracle_type(info.type.tensor_type.elem_type)
 
     def convert(tensor: onnx.TensorProto) -> None:
-        if _oracle_type(tensor.data_type, wide) != tensor.data_type:
+        if _oracle_type(tensor.data_type) != tensor.data_type:
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float32), tensor.name))
 
     for tensor in graph.initializer:
@@ -55,7 +55,7 @@ def as_f32(model: onnx.ModelProto, wide: bool = True) -> onnx.ModelProto:
             if attribute.HasField("t"):
                 convert(attribute.t)
             if node.op_type == "Cast" and attribute.name == "to":
-                attribute.i = _oracle_type(attribute.i, wide)
+                attribute.i = _oracle_type(attribute.i)
     return result
 
 
@@ -111,6 +111,7 @@ def generate(seed: int) -> Case:
         [helper.make_tensor_value_info(v.name, ONNX[v.dtype], v.shape) for v in outputs],
         b.initializers,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", b.opset)], ir_version=9)
+    opsets = [helper.make_opsetid("", b.opset)] + [helper.make_opsetid("com.microsoft", 1)] * b.contrib
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     inputs = {name: (dtype, np.asarray(array, dtype=NUMPY[dtype])) for name, (dtype, array) in b.inputs.items()}
     return Case(model, as_f32(model), inputs, outputs)

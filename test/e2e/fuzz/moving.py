@@ -235,6 +235,39 @@ def trilu(b: Builder) -> None:
     _like(b, "Trilu", [x, k] if k else [x], x, x.shape, upper=b.rng.randint(0, 1))
 
 
+def computed_shape(b: Builder) -> None:
+    """Reshape, Expand, Slice and ConstantOfShape on what Shape says, as exporters write them."""
+    x = b.pick(min_rank=1, max_rank=4, nonempty=True)
+    (whole,) = b.node("Shape", [x])
+
+    def dim(i: int) -> str:
+        (scalar,) = b.node("Gather", [whole, b.constant(i)], axis=0)
+        return b.node("Unsqueeze", [scalar, b.constant([0])])[0]
+
+    kind = b.rng.choice(["reshape", "merge", "expand", "slice", "fill"])
+    if kind == "reshape":
+        (shape,) = b.node("Concat", [*(dim(i) for i in range(x.rank)), b.constant([1])], axis=0)
+        _like(b, "Reshape", [x, shape], x, (*x.shape, 1))
+    elif kind == "merge":
+        if x.rank < 2:
+            raise Reject
+        (product,) = b.node("Mul", [dim(0), dim(1)])
+        (shape,) = b.node("Concat", [product, b.constant([-1])], axis=0)
+        _like(b, "Reshape", [x, shape], x, (x.shape[0] * x.shape[1], math.prod(x.shape[2:])))
+    elif kind == "expand":
+        (shape,) = b.node("Concat", [b.constant([2]), *(dim(i) for i in range(x.rank))], axis=0)
+        (row,) = b.node("Unsqueeze", [x, b.constant([0])])
+        b.result("Expand", [row, shape], (2, *x.shape), x.dtype, x.mag, x.grain, x.err)
+    elif kind == "slice":
+        (half,) = b.node("Div", [dim(x.rank - 1), b.constant([2])])
+        start = b.rng.random() < 0.5
+        bounds = [half, b.constant([2**31])] if start else [b.constant([0]), half]
+        n = x.shape[-1] - x.shape[-1] // 2 if start else x.shape[-1] // 2
+        _like(b, "Slice", [x, *bounds, b.constant([-1])], x, (*x.shape[:-1], n))
+    else:
+        b.result("ConstantOfShape", [whole], x.shape, "f32", 0, 1)
+
+
 def generate(b: Builder) -> None:
     """Range, ConstantOfShape, Shape, Size."""
     op = b.rng.choice(["Range", "ConstantOfShape", "Shape", "Size"])

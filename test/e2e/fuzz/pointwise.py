@@ -68,7 +68,7 @@ def integer_divide(b: Builder) -> None:
     y = b.constant(divisors, x.dtype)
     op = b.rng.choice(["Div", "Mod", "Mod", "fmod"])
     if op == "fmod":
-        b.result("Mod", [x, y], x.shape, x.dtype, max(x.mag, 7), 1, fmod=1)
+        b.result("Mod", [x, y], broadcast(x.shape, y.shape), x.dtype, max(x.mag, 7), 1, fmod=1)
     else:
         b.result(op, [x, y], broadcast(x.shape, y.shape), x.dtype, max(x.mag, 7), 1)
 
@@ -125,6 +125,8 @@ def function(b: Builder) -> None:
         raise Reject
     mag, grain, err = rule(x)
     attributes = {}
+    if op in ("HardSwish", "HardSigmoid") and x.dtype == "f64":
+        raise Reject  # 1/6 and 0.2 are f32 in onnxruntime
     if op == "Gelu" and b.rng.random() < 0.5:
         attributes["approximate"] = "tanh"
     if x.is_float and op not in EXACT_FUNCTIONS:
@@ -212,7 +214,7 @@ def cast(b: Builder) -> None:
     from .values import ONNX
 
     source = b.rng.choice(["float", "int", "bool"])
-    target = b.rng.choice(["f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "u8", "u32", "bool"])
+    target = b.rng.choice(["f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64", "bool"])
     if target == "bf16" and b.float_type != "bf16":
         raise Reject
     x = b.pick(dtypes={"float": None, "int": tuple(INTS), "bool": ("bool",)}[source])

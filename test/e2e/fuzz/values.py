@@ -14,12 +14,14 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 FLOATS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64}
-INTS = {"i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8, "u8": np.uint8, "u32": np.uint32}
+INTS = {"i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
+        "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}  # fmt: skip
 NUMPY = {**FLOATS, **INTS, "bool": np.bool_}
 ONNX = {
     "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16, "f64": TensorProto.DOUBLE,
     "i64": TensorProto.INT64, "i32": TensorProto.INT32, "i16": TensorProto.INT16, "i8": TensorProto.INT8,
-    "u8": TensorProto.UINT8, "u32": TensorProto.UINT32, "bool": TensorProto.BOOL,
+    "u8": TensorProto.UINT8, "u16": TensorProto.UINT16, "u32": TensorProto.UINT32, "u64": TensorProto.UINT64,
+    "bool": TensorProto.BOOL,
 }  # fmt: skip
 MANTISSA = {"f32": 24, "f16": 11, "bf16": 8, "f64": 53}
 # Four units in the last place: our worst polynomial has 3 (lib/Target/cpu/emit/VectorMath.h).
@@ -27,7 +29,6 @@ EPSILON = {name: 4 * 2.0**-bits for name, bits in MANTISSA.items()}
 # onnxruntime has functions with about 20 ulp (MLAS's tanh, erf, exp), and some of f64 are computed as f32.
 FUNCTION_EPSILON = {**EPSILON, "f32": 4e-6, "f64": 1e-13}
 LARGEST = {"f32": 1e6, "f16": 1e4, "bf16": 1e6, "f64": 1e8}
-MAX_ELEMENTS = 6000
 
 
 class Reject(Exception):
@@ -43,6 +44,7 @@ class Value:
     grain: float
     err: float = 0.0
     data: np.ndarray | None = None  # of constants
+    relative: float = 0.0  # error as a part of the element: for a single operator, where nothing cancels
 
     @property
     def rank(self) -> int:
@@ -69,7 +71,9 @@ class Builder:
         self.numpy_rng = np.random.default_rng(seed)
         self.float_type = self.rng.choices(["f32", "f16", "bf16", "f64"], [6, 2, 2, 2])[0]
         self.nodes, self.initializers, self.inputs, self.values = [], [], {}, []
-        self.opset = self.rng.choice([13, 17, 18, 20, 21, 22])
+        self.opset = self.rng.choice([13, 17, 18, 20, 21, 22, 23])
+        # Most bugs need few elements; tiles, several tasks and several threads need many.
+        self.leaf_elements = self.rng.choice([60, 500, 2000, 2000, 20000])
         self.contrib = False
         self.count = 0
 
@@ -89,7 +93,7 @@ class Builder:
 
     def add(self, value: Value) -> Value:
         """Registers a value that later operators may use; refuses what grows out of bounds."""
-        if value.size > MAX_ELEMENTS:
+        if value.size > 3 * self.leaf_elements:
             raise Reject
         if value.is_float and not (value.mag <= LARGEST[value.dtype] and value.err <= 0.02 * max(value.mag, 1)):
             raise Reject
@@ -117,13 +121,15 @@ class Builder:
     # ------------------------------------------------------------------ leaves
 
     def dim(self) -> int:
-        return self.rng.choices([0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 33, 67],
-                                [1, 8, 5, 6, 6, 6, 4, 4, 3, 3, 2, 1])[0]  # fmt: skip
+        if self.leaf_elements > 2000 and self.rng.random() < 0.3:
+            return self.rng.choice([31, 32, 63, 64, 65, 96, 127, 129, 200, 257])
+        return self.rng.choices([0, 1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 33, 67],
+                                [1, 8, 5, 6, 6, 6, 4, 4, 3, 3, 3, 2, 1])[0]  # fmt: skip
 
     def shape(self, min_rank: int = 0, max_rank: int = 4) -> tuple[int, ...]:
         while True:
             shape = tuple(self.dim() for _ in range(self.rng.randint(min_rank, max_rank)))
-            if math.prod(shape) <= 2000:
+            if math.prod(shape) <= self.leaf_elements:
                 return shape
 
     def leaf(self, shape, dtype=None, array=None) -> Value:

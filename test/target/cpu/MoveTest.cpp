@@ -233,6 +233,15 @@ TEST(ScatterND, DistinctTuples) {
   }
 }
 
+/// The memref of a tensor without elements claims one.
+TEST(ScatterND, NothingToDo) {
+  Case c = one("scatter_nd %0, %1, %2", {tensor({5, 3}), tensor({0, 1}, "i64"), tensor({0, 3})}, tensor({5, 3}));
+  EXPECT_EQ(check(c), "");
+  c = one("scatter_nd %0, %1, %2", {tensor({5, 0}), tensor({2, 1}, "i64"), tensor({2, 0})}, tensor({5, 0}));
+  c.fills = {Fill::Plain, Fill::Index, Fill::Plain};
+  EXPECT_EQ(check(c), "");
+}
+
 TEST(Range, AllTypes) {
   for (const char *element : {"f32", "f64", "i32", "i64", "i16"}) {
     bool isFloat = element[0] == 'f';

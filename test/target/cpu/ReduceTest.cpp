@@ -112,6 +112,19 @@ TEST(ArgReduce, AxesTiesAndNan) {
       }
 }
 
+/// A dim of extent 1 has no loop.
+TEST(ArgReduce, ExtentOne) {
+  for (Dims from : {Dims{1}, {1, 1}, {7, 1}, {1, 7}, {3, 1, 5}, {0, 1}})
+    for (int64_t axis = 0; axis < static_cast<int64_t>(from.size()); ++axis) {
+      Dims to = from;
+      to.erase(to.begin() + axis);
+      if (from[axis] != 1)
+        continue;
+      Case c = single("arg_reduce %0 {axis = " + std::to_string(axis) + "}", {tensor(from, "f32")}, tensor(to, "i64"));
+      EXPECT_EQ(check(c), "") << moduleText(c);
+    }
+}
+
 TEST(CumSum, AxesAndDirections) {
   for (const char *element : {"f32", "i32", "i64", "f64"})
     for (int64_t axis : {0, 1, 2})

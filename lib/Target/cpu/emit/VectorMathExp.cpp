@@ -118,7 +118,8 @@ Value emitGelu(VecOps &o, Value x) {
   Value q = o.poly(u, {8.038415000937868e-05f, 0.002118064126985675f, 0.03186409625639481f, 0.2685858770357757f, 1.f});
   // Q is in [1, 111], so a reciprocal estimate with one Newton step has no special case: vdivps zmm is 16 cycles.
   Value ratio = arith::DivFOp::create(o.b, o.loc, o.mul(y, p), q, arith::FastMathFlags::arcp);
-  Value r = o.fma(x, ratio, o.mul(x, o.f(0.5f)));
+  // At most 1/2: an ulp more, and gelu of the largest floats is infinite.
+  Value r = o.fma(x, o.clampAbove(ratio, 0.5f), o.mul(x, o.f(0.5f)));
   return o.select(o.cmp(Pred::OLT, x, o.f(-bound)), o.f(0.f), r);
 }
 

@@ -136,6 +136,14 @@ TEST_F(VectorMathTest, Sigmoid) { unaryError(UnaryKind::sigmoid, sigmoid, 2.5); 
 TEST_F(VectorMathTest, Silu) { unaryError(UnaryKind::silu, silu, 3.2, 1e-6, 1e-35); }
 TEST_F(VectorMathTest, Softplus) { unaryError(UnaryKind::softplus, softplus, 2.1); }
 TEST_F(VectorMathTest, Gelu) { unaryError(UnaryKind::gelu, gelu, HUGE_VAL, 1.1e-6); }
+/// A factor of 1/2 + 1 ulp made it infinite.
+TEST_F(VectorMathTest, GeluOfLargest) {
+  std::vector<float> x(kBatch, std::numeric_limits<float>::max());
+  for (const Isa &isa : testedIsas())
+    for (UnaryKind kind : {UnaryKind::gelu, UnaryKind::gelu_tanh, UnaryKind::silu, UnaryKind::softplus})
+      EXPECT_EQ(run(isa, {x}, [&](OpBuilder &b, Location loc, ValueRange a) { return unary(b, loc, kind, a[0]); }), x)
+          << graph::stringifyUnaryKind(kind).str() << " " << isa.name;
+}
 TEST_F(VectorMathTest, GeluTanh) { unaryError(UnaryKind::gelu_tanh, geluTanh, HUGE_VAL, 2e-7); }
 TEST_F(VectorMathTest, Sin) { unaryError(UnaryKind::sin, std::sin, 1.6); }
 TEST_F(VectorMathTest, Cos) { unaryError(UnaryKind::cos, std::cos, 1.6); }
