@@ -102,7 +102,7 @@ def difference(value, found: np.ndarray, expected: np.ndarray) -> str | None:
 
 
 def _commands(args, seed: int, folder: Path) -> tuple[list[str], list[str]]:
-    cpu = ["native", "native", "x86-64-v3", "x86-64-v4"][seed % 4]
+    cpu = ["native", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"][seed % 5]
     threads = f"--threads={1 + seed % 3}"
     compile_ = [str(args.gaudi_opt), str(folder / "model.onnx"), "-o", str(folder / "model.gdx"), "-q", "--cache=off",
                 threads, f"--target-cpu={cpu}"]  # fmt: skip

@@ -339,7 +339,7 @@ def _masked(b: Builder, s: Value, fill_rows: bool) -> Value:
 
 def attention(b: Builder) -> None:
     """softmax(q k' * scale + mask) v with what exporters put around it: heads, 3-D views, casts, several masks."""
-    batch, heads, length, keys, size = (b.rng.choice(c) for c in ([1, 2], [1, 2, 3], [1, 5, 7, 17], [1, 5, 7, 33], [1, 4, 8, 13]))
+    batch, heads, length, keys, size = (b.rng.choice(c) for c in ([0, 1, 1, 2, 2], [1, 2, 3], [0, 1, 5, 7, 7, 17], [1, 5, 7, 33], [1, 4, 8, 13]))
     dtype = b.float_type
     eps = 4 * FUNCTION_EPSILON[dtype]
     q = _projected(b, dtype, batch, heads, length, size, (0, 1, 2, 3))

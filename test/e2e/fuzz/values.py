@@ -121,6 +121,8 @@ class Builder:
     # ------------------------------------------------------------------ leaves
 
     def dim(self) -> int:
+        if self.leaf_elements < 100 and self.rng.random() < 0.5:
+            return self.rng.choice([0, 1, 1, 2])
         if self.leaf_elements > 2000 and self.rng.random() < 0.3:
             return self.rng.choice([31, 32, 63, 64, 65, 96, 127, 129, 200, 257])
         return self.rng.choices([0, 1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 33, 67],

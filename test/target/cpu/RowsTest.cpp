@@ -175,3 +175,28 @@ TEST(RowsFusion, ManualVariance) {
   c.tolerance = {1e-5, 1e-5};
   EXPECT_EQ(check(c), "");
 }
+
+/// Softmax overwrites the row that served its input: who reads that input later (another row op, a result) must get it
+/// from the op that made it.
+TEST(RowsFusion, RowOpsShareARowOp) {
+  std::string t = "tensor<4x19xf32>", s = "tensor<4x1xf32>";
+  auto op = [&](const std::string &to, const std::string &text, const std::string &from) {
+    return to + " = graph." + text.substr(0, text.find(' ')) + " " + from + " {axis = 1" +
+           text.substr(text.find(' ') + 1) + "} : " + t + " -> " + t + "\n";
+  };
+  const std::string kinds[] = {"softmax ", "softmax , log", "layer_norm , epsilon = 0.1", "rms_norm , epsilon = 0.1"};
+  for (const std::string &first : kinds)
+    for (const std::string &second : kinds)
+      for (const std::string &third : kinds) {
+        Case c;
+        c.kind = "rows";
+        c.inputs = {t};
+        c.results = {t, t, t, s};
+        c.body = op("%a", first, "%0") + op("%b", second, "%a") + op("%r0", third, "%a") + op("%r1", first, "%b") +
+                 "%m = graph.reduce max %a {axes = array<i64: 1>, keepdims} : " + t + " -> " + s +
+                 "\n%r2 = graph.binary sub %a, %m : " + t + ", " + s + " -> " + t +
+                 "\n%r3 = graph.unary exp %m : " + s + " -> " + s;
+        c.tolerance = {1e-5, 1e-4};
+        EXPECT_EQ(check(c), "") << c.body;
+      }
+}

@@ -266,22 +266,29 @@ private:
     })[0];
     if (log) {
       Value shift = emitUnary(b(), loc, UnaryKind::log, sum);
-      return f.override(op.getResult(), [=, this](const Affine &) {
+      return define(op.getResult(), [=, this](const Affine &) {
         return rowRegister(make<arith::SubFOp>(make<arith::SubFOp>(at(input), full(top)), full(shift)));
       });
     }
     if (rows.length == 1) { // exp(0) / exp(0), but NaN and infinities give NaN
       Value one = make<arith::DivFOp>(sum, sum);
-      return f.override(op.getResult(), [=, this](const Affine &) { return rowRegister(full(one)); });
+      return define(op.getResult(), [=, this](const Affine &) { return rowRegister(full(one)); });
     }
     Value inverse = make<arith::DivFOp>(f32(1), sum);
-    hide(input); // the row holds exponentials now
-    f.override(op.getResult(),
-               [=, this](const Affine &) { return rowRegister(make<arith::MulFOp>(passes.load(row), full(inverse))); });
+    unserve(input); // the row holds exponentials now
+    define(op.getResult(),
+           [=, this](const Affine &) { return rowRegister(make<arith::MulFOp>(passes.load(row), full(inverse))); });
   }
 
-  void hide(Value tensor) {
-    f.override(tensor, [](const Affine &) { return Register(); });
+  /// The row that served the tensor holds something else now: back to its op's own formula, or to computing it.
+  void unserve(Value tensor) {
+    auto formula = formulas.find(tensor);
+    f.override(tensor, formula != formulas.end() ? formula->second : [](const Affine &) { return Register(); });
+  }
+  /// How the elements of a row op's result follow from its statistics.
+  void define(Value result, FusedEmitter::Override formula) {
+    f.override(result, formula);
+    formulas[result] = std::move(formula);
   }
 
   /// Two passes: E[x^2] - mean^2 cancels when the mean is large. The second pass also finds what rounding left in the
@@ -298,7 +305,7 @@ private:
     Value delta = make<arith::DivFOp>(sums[0], n);
     Value variance = make<arith::SubFOp>(make<arith::DivFOp>(sums[1], n), make<arith::MulFOp>(delta, delta));
     Value scale = inverseDeviation(variance, op.getEpsilon().convertToDouble());
-    f.override(op.getResult(), [=, this](const Affine &) {
+    define(op.getResult(), [=, this](const Affine &) {
       Value y = make<arith::MulFOp>(make<arith::SubFOp>(centred(), full(delta)), full(scale));
       return rowRegister(applyParameters(norm, y, gamma, beta));
     });
@@ -310,7 +317,7 @@ private:
     Value squares = firstPass(input, row, ReduceKind::sum, [&](Value x) { return make<arith::MulFOp>(x, x); })[0];
     Value mean = make<arith::DivFOp>(squares, f32(static_cast<double>(rows.length)));
     Value scale = inverseDeviation(mean, op.getEpsilon().convertToDouble());
-    f.override(op.getResult(), [=, this](const Affine &) {
+    define(op.getResult(), [=, this](const Affine &) {
       Value y = make<arith::MulFOp>(at(input), full(scale));
       return rowRegister(applyParameters(norm, y, gamma, Value()));
     });
@@ -335,7 +342,7 @@ private:
     Value total =
         firstPass(op.getInput(), row, pass, [&](Value x) { return squares ? make<arith::MulFOp>(x, x) : x; })[0];
     total = emitReduceEnd(b(), loc, kind, total, rows.length, b().getF32Type());
-    f.override(op.getResult(), [=](const Affine &) { return Register{total, true, 0}; });
+    define(op.getResult(), [=](const Affine &) { return Register{total, true, 0}; });
   }
 
   void emitResults() {
@@ -365,6 +372,7 @@ private:
   Location loc;
   int64_t width;
   RowLoops passes;
+  llvm::DenseMap<Value, FusedEmitter::Override> formulas;
 };
 
 void emit(const EmitRequest &request, const KernelPlan &, KernelBuilder &k) { RowsEmitter(request, k).run(); }

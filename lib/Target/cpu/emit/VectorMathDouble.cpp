@@ -23,17 +23,20 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 /// Adding 1.5 * 2^52 rounds to an integer, which the low bits of the sum then hold.
 constexpr double kRoundMagic = 0x1.8p52;
 
-/// x = n ln2 + r, |r| <= 0.347; n as a number and as an integer.
+/// x = n ln2 + r, |r| <= 0.347; n as an integer. `lost` is what r could not hold.
 struct Reduced {
-  Value r, n, integer;
+  Value r, lost, integer;
 };
 
-Reduced reduceByLn2(WideOps &o, Value x) {
+/// Of x + low, or of x alone (then nothing is kept in `lost`).
+Reduced reduceByLn2(WideOps &o, Value x, Value low = {}) {
   Value sum = o.fma(x, o.f(0x1.71547652b82fep+0), o.f(kRoundMagic));
-  Value n = o.sub(sum, o.f(kRoundMagic));
-  Value r = o.fma(n, o.f(-0x1.62e42feep-1), x); // 32 bits of ln2: exact
-  r = o.fma(n, o.f(-0x1.a39ef35793c76p-33), r);
-  return {r, n, o.subi(o.bits(sum), o.bits(o.f(kRoundMagic)))};
+  Value n = o.sub(sum, o.f(kRoundMagic)), integer = o.subi(o.bits(sum), o.bits(o.f(kRoundMagic)));
+  Value high = o.fma(n, o.f(-0x1.62e42feep-1), x), rest = o.f(-0x1.a39ef35793c76p-33); // 32 bits of ln2: exact
+  if (!low)
+    return {o.fma(n, rest, high), {}, integer};
+  Value correction = o.fma(n, rest, low), r = o.add(high, correction);
+  return {r, o.sub(correction, o.sub(r, high)), integer};
 }
 
 /// (exp(r) - 1 - r) / r^2, |r| <= 0.347: Taylor, the first dropped term is 4e-18 of exp(r).
@@ -143,10 +146,14 @@ Value softplusOf(WideOps &o, Value x) {
 
 } // namespace
 
-/// 2^n exp(r), in two steps so that denormals and the overflow come out right.
-Value emitExp(WideOps &o, Value x) {
-  Reduced a = reduceByLn2(o, o.clampAbove(o.clampBelow(x, -746), 710));
-  Value p = o.add(o.fma(o.mul(a.r, a.r), expSeries(o, a.r), a.r), o.f(1));
+/// 2^n exp(r), in two steps so that denormals and the overflow come out right. With `low` the reduced argument keeps
+/// its rounding error too: before the last rounding less than half an ulp is lost then, so that exact results are
+/// exact.
+Value emitExp(WideOps &o, Value x, Value low) {
+  Reduced a = reduceByLn2(o, o.clampAbove(o.clampBelow(x, -746), 710), low);
+  Value square = o.mul(a.r, a.r), series = expSeries(o, a.r);
+  Value p = low ? o.add(a.r, o.fma(square, series, a.lost)) : o.fma(square, series, a.r);
+  p = o.add(p, o.f(1));
   Value half = o.sar(a.integer, o.i(1));
   return o.mul(o.mul(p, o.powerOfTwo(o.subi(a.integer, half))), o.powerOfTwo(half));
 }

@@ -129,7 +129,7 @@ mlir::Value emitSoftplus(VecOps &o, mlir::Value x);
 mlir::Value emitSinCos(VecOps &o, mlir::Value x, bool cosine);
 mlir::Value emitPow(VecOps &o, mlir::Value x, mlir::Value y);
 
-mlir::Value emitExp(WideOps &o, mlir::Value x);
+mlir::Value emitExp(WideOps &o, mlir::Value x, mlir::Value low = {}); ///< exp(x + low), |low| far below |x|
 mlir::Value emitSinCos(WideOps &o, mlir::Value x, bool cosine);
 mlir::Value emitPow(WideOps &o, mlir::Value x, mlir::Value y);
 mlir::Value emitFmod(WideOps &o, mlir::Value x, mlir::Value y);

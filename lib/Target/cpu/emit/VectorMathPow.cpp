@@ -148,10 +148,7 @@ Value emitPow(WideOps &o, Value x, Value y) {
   Value t = o.mul(y, log.high), low = o.fma(y, log.low, o.fma(y, log.high, o.neg(t)));
   // Over- and underflow are decided by t alone; there `low` may be infinity minus infinity.
   low = o.select(o.cmp(Pred::OLT, o.abs(t), o.f(800)), low, o.f(0));
-  Value e = emitExp(o, t);
-  // An infinite e times a low of zero is NaN.
-  Value magnitude = o.select(o.cmp(Pred::OLT, e, o.f(std::numeric_limits<double>::infinity())), o.fma(e, low, e), e);
-  return finishPow(o, x, y, magnitude, number);
+  return finishPow(o, x, y, emitExp(o, t, low), number);
 }
 
 } // namespace gaudi::cpu

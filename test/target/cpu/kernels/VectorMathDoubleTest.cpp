@@ -195,4 +195,28 @@ TEST_F(VectorMathDoubleTest, PowAndFmod) {
     }
 }
 
+/// What f64 can hold comes out exactly: i32^f32 truncates the result.
+TEST_F(VectorMathDoubleTest, ExactPowers) {
+  std::vector<double> x, y, expected;
+  for (int base = 2; base < 30000; base += base < 1000 ? 1 : 17) {
+    double power = 1;
+    for (int n = 0; power <= 0x1p53; ++n, power *= base) {
+      x.push_back(base), y.push_back(n), expected.push_back(power);
+      x.push_back(power), y.push_back(n ? 1.0 / n : 1), expected.push_back(n && !(n & (n - 1)) ? base : NAN);
+    }
+  }
+  x.resize((x.size() + kBatch - 1) / kBatch * kBatch, 1);
+  y.resize(x.size(), 1);
+  for (const Isa &isa : testedIsas()) {
+    std::vector<double> z = run(isa, {x, y}, [&](OpBuilder &b, Location loc, ValueRange a) {
+      return binary(b, loc, BinaryKind::pow, a[0], a[1]);
+    });
+    int wrong = 0;
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (!std::isnan(expected[i]) && z[i] != expected[i] && wrong++ == 0)
+        ADD_FAILURE() << x[i] << "^" << y[i] << " = " << z[i] - expected[i] << " + " << expected[i];
+    EXPECT_EQ(wrong, 0) << "of " << expected.size() << " " << isa.name;
+  }
+}
+
 } // namespace
