@@ -269,7 +269,7 @@ def gelu_chain(b: Builder) -> None:
         b.result("Mul", [x, s] if b.rng.random() < 0.5 else [s, x], x.shape, x.dtype, x.mag, 0, x.err + x.mag * s.err)
         return
     y = b.result("Div", [x, b.constant(math.sqrt(2), x.dtype)], x.shape, x.dtype, x.mag, 0, x.err)
-    y = b.result("Erf", [y], x.shape, x.dtype, 1, 0, 1.2 * y.err + eps)
+    y = b.result("Erf", [y], x.shape, x.dtype, 1, 0, 1.2 * y.err + max(eps, 4e-7))
     y = b.result("Add", [y, b.constant(1, x.dtype)], x.shape, x.dtype, 2, 0, y.err)
     if b.rng.random() < 0.5:
         y = b.result("Mul", [x, y], x.shape, x.dtype, 2 * x.mag, 0, 2 * x.err + x.mag * y.err)
@@ -345,7 +345,7 @@ def attention(b: Builder) -> None:
     q = _projected(b, dtype, batch, heads, length, size, (0, 1, 2, 3))
     k = _projected(b, dtype, batch, heads, keys, size, (0, 1, 3, 2))
     v = _projected(b, dtype, batch, heads, keys, size, (0, 1, 2, 3))
-    flat = b.rng.random() < 0.25
+    flat = b.rng.random() < 0.25 and batch * length > 0  # a 0 in Reshape's shape copies a dim
     if flat:
         q, k, v = (b.result("Reshape", [t, b.constant([-1, *t.shape[2:]])], (batch * heads, *t.shape[2:]), dtype, t.mag, t.grain, t.err)
                    for t in (q, k, v))  # fmt: skip
