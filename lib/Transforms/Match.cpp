@@ -68,7 +68,8 @@ WithScalar scaled(Value value) {
 
 bool nearly(double found, double expected, Type type) {
   // bf16 has 8 significant bits, f16 11; 1e-4 admits constants written with five digits (0.7071, 1.41421).
-  double tolerance = type.isBF16() ? 8e-3 : type.isF16() ? 1e-3 : 1e-4;
+  // Who computes in f64 gets the constants that the model has.
+  double tolerance = type.isBF16() ? 8e-3 : type.isF16() ? 1e-3 : type.isF64() ? 1e-14 : 1e-4;
   return std::abs(found - expected) <= tolerance * std::abs(expected);
 }
 

@@ -88,3 +88,33 @@ func.func @complementary_error_function(%x: tensor<3xf32>) -> tensor<3xf32> {
   %r = graph.binary mul %q, %half : tensor<3xf32>, tensor<f32> -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// Near miss: in f64 the square root of two rounded to f32 is another number.
+// CHECK-LABEL: func.func @f32_constant_in_f64
+func.func @f32_constant_in_f64(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %s = graph.constant dense<1.41421354> : tensor<f64>
+  %one = graph.constant dense<1.0> : tensor<f64>
+  %half = graph.constant dense<0.5> : tensor<f64>
+  %a = graph.binary div %x, %s : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  // CHECK: graph.unary erf
+  %e = graph.unary erf %a : tensor<3xf64> -> tensor<3xf64>
+  %p = graph.binary add %e, %one : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  %q = graph.binary mul %x, %half : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  // CHECK-NOT: gelu
+  %r = graph.binary mul %q, %p : tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>
+  return %r : tensor<3xf64>
+}
+
+// CHECK-LABEL: func.func @f64_constant_in_f64
+func.func @f64_constant_in_f64(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %s = graph.constant dense<1.4142135623730951> : tensor<f64>
+  %one = graph.constant dense<1.0> : tensor<f64>
+  %half = graph.constant dense<0.5> : tensor<f64>
+  %a = graph.binary div %x, %s : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  %e = graph.unary erf %a : tensor<3xf64> -> tensor<3xf64>
+  %p = graph.binary add %e, %one : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  %q = graph.binary mul %x, %half : tensor<3xf64>, tensor<f64> -> tensor<3xf64>
+  // CHECK: graph.unary gelu
+  %r = graph.binary mul %q, %p : tensor<3xf64>, tensor<3xf64> -> tensor<3xf64>
+  return %r : tensor<3xf64>
+}
