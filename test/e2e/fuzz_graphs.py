@@ -7,7 +7,8 @@
 
 A seed decides the whole graph (fuzz/generate.py), the CPU to compile for and the number of threads. Outputs are
 compared with the bound that fuzz/values.py derives for each; values that are exact must be equal. A failure prints the
-seed, the path of the model and its inputs, and how to run it again. Exit code: 0 all agree, 1 a difference or a failed tool, 2 usage.
+seed, the path of the model and its inputs, and how to run it again. Exit code: 0 all agree, 1 a difference or a failed
+tool, 2 usage.
 """
 
 import argparse
