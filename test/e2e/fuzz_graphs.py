@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Differential fuzzer: random small ONNX graphs through gaudi-opt and gaudi-run, judged by onnxruntime.
 
-    python test/e2e/fuzz_graphs.py --seconds 20            what CTest `e2e.fuzz` does: seeds 1, 2, ... for 20 s
+    python test/e2e/fuzz_graphs.py --seconds 20            seeds 1, 2, ... for 20 s (CTest: a fixed number of them)
     python test/e2e/fuzz_graphs.py --seed 4711 --count 1   one graph again; the model stays in --keep
     python test/e2e/fuzz_graphs.py --special --seconds 20  single operators on NaN, infinities, -0, denormals, extremes
 
-A seed decides the whole graph (fuzz/generate.py), the CPU to compile for and the number of threads. Outputs are compared
-with the bound that fuzz/values.py derives for each; values that are exact must be equal. A failure prints the seed, the
-path of the model and its inputs, and the commands. Exit code: 0 all agree, 1 a difference or a failed tool, 2 usage.
+A seed decides the whole graph (fuzz/generate.py), the CPU to compile for and the number of threads. Outputs are
+compared with the bound that fuzz/values.py derives for each; values that are exact must be equal. A failure prints the
+seed, the path of the model and its inputs, and how to run it again. Exit code: 0 all agree, 1 a difference or a failed
+tool, 2 usage.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import shutil
 import subprocess
@@ -92,21 +94,38 @@ def difference(value, found: np.ndarray, expected: np.ndarray) -> str | None:
             error += 2.0 ** -MANTISSA[value.dtype] * value.mag
         bound = error + value.relative * np.abs(np.nan_to_num(expected, posinf=0, neginf=0))
         with np.errstate(invalid="ignore"):
-            wrong = ~((np.abs(found - expected) <= bound) | (found == expected) | (np.isnan(found) & np.isnan(expected)))
+            wrong = ~(
+                (np.abs(found - expected) <= bound) | (found == expected) | (np.isnan(found) & np.isnan(expected))
+            )
     if not wrong.any():
         return None
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return f"{wrong.sum()} of {found.size} wrong, at {list(index)}: {found[index]!r}, expected {expected[index]!r} +- {np.broadcast_to(bound, found.shape)[index]:.3g}"
+    allowed = np.broadcast_to(bound, found.shape)[index]
+    where = f"{wrong.sum()} of {found.size} wrong, at {list(index)}"
+    return f"{where}: {found[index]!r}, expected {expected[index]!r} +- {allowed:.3g}"
 
 
-def _commands(args, seed: int, folder: Path) -> tuple[list[str], list[str]]:
-    cpu = ["native", "native", "x86-64-v2", "x86-64-v3", "x86-64-v4"][seed % 5]
+@functools.cache
+def runnable_cpus() -> list[str]:
+    """Levels that this machine can run; the own one twice."""
+    flags = Path("/proc/cpuinfo").read_text()
+    levels = {"x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
+    return ["native", "native"] + [level for level, flag in levels.items() if flag in flags]
+
+
+def _commands(args, seed: int, folder: Path) -> list[list[str]]:
+    """Compile and run; every seventh seed through the cache instead, which keeps weights apart from the program."""
+    cpus = runnable_cpus()
+    cpu = cpus[seed % len(cpus)]
     threads = f"--threads={1 + seed % 3}"
-    compile_ = [str(args.gaudi_opt), str(folder / "model.onnx"), "-o", str(folder / "model.gdx"), "-q", "--cache=off",
-                threads, f"--target-cpu={cpu}"]  # fmt: skip
-    run = [str(args.gaudi_run), "run", str(folder / "model.gdx"), f"--inputs={folder}", f"--output=@{folder}/outputs.npz",
-           "-q", threads]  # fmt: skip
-    return compile_, run
+    io = [f"--inputs={folder}", f"--output=@{folder}/outputs.npz", "-q", threads]
+    model, artifact = str(folder / "model.onnx"), str(folder / "model.gdx")
+    if seed % 7 == 0:
+        return [[str(args.gaudi_run), "run", model, *io, f"--target-cpu={cpu}", f"--cache-dir={folder}/cache"]]
+    return [
+        [str(args.gaudi_opt), model, "-o", artifact, "-q", "--cache=off", threads, f"--target-cpu={cpu}"],
+        [str(args.gaudi_run), "run", artifact, *io],
+    ]
 
 
 def check(args, seed: int, folder: Path) -> tuple[str, str]:
@@ -163,7 +182,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=3600, help="start no graph after this time")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--special", action="store_true", help="single operators on special values")
-    parser.add_argument("--keep", type=Path, default=Path(tempfile.gettempdir()) / "gaudi-fuzz", help="where failing models go")
+    parser.add_argument(
+        "--keep", type=Path, default=Path(tempfile.gettempdir()) / "gaudi-fuzz", help="where failing models go"
+    )
     parser.add_argument("--keep-all", action="store_true", help="keep models that pass too")
     parser.add_argument("--verbose", action="store_true", help="print what was not compared, and why")
     parser.add_argument("--gaudi-opt", type=Path, default=default_binary("gaudi-opt"))
@@ -175,7 +196,8 @@ def main() -> int:
     args = _parse()
     for binary in (args.gaudi_opt, args.gaudi_run):
         if not binary.exists():
-            print(f"error: {binary}: no such program\nhint: tools/dev/build release, or --gaudi-opt and --gaudi-run", file=sys.stderr)
+            print(f"error: {binary}: no such program", file=sys.stderr)
+            print("hint: tools/dev/build release, or --gaudi-opt and --gaudi-run", file=sys.stderr)
             return 2
     start, counts = time.monotonic(), Counter()
     seeds = iter(range(args.seed, args.seed + args.count))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# node-suite.sh BINARY LIST...: runs a node suite (import or CPU) on the tests that the pinned onnx wheel ships; 77 = skipped without it.
+# node-suite.sh BINARY LIST...: runs a node suite (import or CPU) on the tests that the pinned onnx wheel ships; 77 =
+# skipped without it.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 python=${GAUDI_PYTHON:-$("$root/tools/dev/pyenv" | tail -n 1)} || exit 77

@@ -64,17 +64,34 @@ def arg_reduce(b: Builder) -> None:
     axis, keepdims = b.axis(x.rank), b.rng.randint(0, 1)
     if x.shape[axis] == 0:
         raise Reject
-    b.result(b.rng.choice(["ArgMax", "ArgMin"]), [x], _reduced(x.shape, [axis], keepdims), "i64", x.shape[axis], 1,
-             axis=axis, keepdims=keepdims, select_last_index=b.rng.randint(0, 1))  # fmt: skip
+    b.result(
+        b.rng.choice(["ArgMax", "ArgMin"]),
+        [x],
+        _reduced(x.shape, [axis], keepdims),
+        "i64",
+        x.shape[axis],
+        1,
+        axis=axis,
+        keepdims=keepdims,
+        select_last_index=b.rng.randint(0, 1),
+    )
 
 
 def cumsum(b: Builder) -> None:
     x = b.pick(dtypes=("f32", "f64", "i64", "i32") if b.rng.random() < 0.5 else None, min_rank=1)
     axis = b.axis(x.rank)
     n = max(x.shape[axis], 1)
-    b.result("CumSum", [x, b.constant(axis, b.rng.choice(["i32", "i64"]))], x.shape, x.dtype, n * x.mag, x.grain,
-             n * x.err + (0 if not x.is_float else n * _sum_error(x, n)), exclusive=b.rng.randint(0, 1),
-             reverse=b.rng.randint(0, 1))  # fmt: skip
+    b.result(
+        "CumSum",
+        [x, b.constant(axis, b.rng.choice(["i32", "i64"]))],
+        x.shape,
+        x.dtype,
+        n * x.mag,
+        x.grain,
+        n * x.err + (0 if not x.is_float else n * _sum_error(x, n)),
+        exclusive=b.rng.randint(0, 1),
+        reverse=b.rng.randint(0, 1),
+    )
 
 
 def softmax(b: Builder) -> None:
@@ -110,8 +127,17 @@ def layer_norm(b: Builder) -> None:
             raise Reject
         scale = b.leaf(x.shape[axis:], x.dtype)
         shift = b.leaf(x.shape[axis:], x.dtype) if b.rng.random() < 0.7 else None
-        b.result("LayerNormalization", [x, scale, shift] if shift else [x, scale], x.shape, x.dtype, mag, 0, err,
-                 axis=axis - b.rng.choice([0, x.rank]), epsilon=epsilon)  # fmt: skip
+        b.result(
+            "LayerNormalization",
+            [x, scale, shift] if shift else [x, scale],
+            x.shape,
+            x.dtype,
+            mag,
+            0,
+            err,
+            axis=axis - b.rng.choice([0, x.rank]),
+            epsilon=epsilon,
+        )
         return
     if x.dtype in ("f16", "bf16") and x.mag > 20:
         raise Reject
@@ -125,7 +151,9 @@ def _mean(b: Builder, x: Value) -> Value:
         operands.append(b.constant([-1]))
     else:
         attributes["axes"] = [-1]
-    return b.result("ReduceMean", operands, (*x.shape[:-1], 1), x.dtype, x.mag, 0, x.err + _sum_error(x, n), **attributes)
+    return b.result(
+        "ReduceMean", operands, (*x.shape[:-1], 1), x.dtype, x.mag, 0, x.err + _sum_error(x, n), **attributes
+    )
 
 
 def _norm_chain(b: Builder, x: Value, epsilon: float, centered: bool) -> None:
@@ -139,16 +167,28 @@ def _norm_chain(b: Builder, x: Value, epsilon: float, centered: bool) -> None:
     else:
         square = b.result("Mul", [d, d], d.shape, d.dtype, d.mag**2, 0, 2 * d.mag * d.err)
     variance = _mean(b, square)
-    shifted = b.result("Add", [variance, b.constant(epsilon, x.dtype)], variance.shape, x.dtype, variance.mag + epsilon, 0,
-                       variance.err)  # fmt: skip
-    root = b.result("Sqrt", [shifted], shifted.shape, x.dtype, math.sqrt(shifted.mag), 0,
-                    shifted.err / math.sqrt(epsilon) / 2)  # fmt: skip
+    shifted = b.result(
+        "Add",
+        [variance, b.constant(epsilon, x.dtype)],
+        variance.shape,
+        x.dtype,
+        variance.mag + epsilon,
+        0,
+        variance.err,
+    )
+    root = b.result(
+        "Sqrt", [shifted], shifted.shape, x.dtype, math.sqrt(shifted.mag), 0, shifted.err / math.sqrt(epsilon) / 2
+    )
     low = math.sqrt(epsilon)
     if b.rng.random() < 0.7:
-        y = b.result("Div", [d, root], d.shape, d.dtype, math.sqrt(x.shape[-1]), 0, d.err / low + d.mag / low**2 * root.err)
+        y = b.result(
+            "Div", [d, root], d.shape, d.dtype, math.sqrt(x.shape[-1]), 0, d.err / low + d.mag / low**2 * root.err
+        )
     else:
         inverse = b.result("Reciprocal", [root], root.shape, root.dtype, 1 / low, 0, root.err / low**2)
-        y = b.result("Mul", [d, inverse], d.shape, d.dtype, math.sqrt(x.shape[-1]), 0, d.err / low + d.mag * inverse.err)
+        y = b.result(
+            "Mul", [d, inverse], d.shape, d.dtype, math.sqrt(x.shape[-1]), 0, d.err / low + d.mag * inverse.err
+        )
     scale = b.leaf((x.shape[-1],), x.dtype)
     y = b.result("Mul", [y, scale], y.shape, y.dtype, y.mag * 4, 0, y.err * 4)
     if centered:
@@ -160,12 +200,22 @@ def _channel_norm(b: Builder, x: Value, kind: str, epsilon: float) -> None:
         raise Reject
     channels = x.shape[1]
     scale, shift = b.leaf((channels,), x.dtype), b.leaf((channels,), x.dtype)
+    if kind == "Batch" and x.dtype == "f64" and b.opset < 14:
+        raise Reject  # the reference of this version is wrong
     if kind == "Batch":
         mean = b.leaf((channels,), x.dtype)
         variance = positive(b, b.leaf((channels,), x.dtype))
         mag = (x.mag + 4) * 1.5 * 4 + 4
-        b.result("BatchNormalization", [x, scale, shift, mean, variance], x.shape, x.dtype, mag, 0,
-                 6 * x.err + FUNCTION_EPSILON[x.dtype] * mag * 4, epsilon=epsilon)  # fmt: skip
+        b.result(
+            "BatchNormalization",
+            [x, scale, shift, mean, variance],
+            x.shape,
+            x.dtype,
+            mag,
+            0,
+            6 * x.err + FUNCTION_EPSILON[x.dtype] * mag * 4,
+            epsilon=epsilon,
+        )
         return
     groups = channels
     if kind == "Group":
@@ -174,11 +224,10 @@ def _channel_norm(b: Builder, x: Value, kind: str, epsilon: float) -> None:
         groups = b.rng.choice([g for g in range(1, channels + 1) if channels % g == 0])
     mag, err = _norm_bounds(x, x.size // (x.shape[0] * groups), epsilon, 4, 4)
     attributes = {"num_groups": groups} if kind == "Group" else {}
-    b.result(f"{kind}Normalization",
-             [x, scale, shift], x.shape, x.dtype, mag, 0, err, epsilon=epsilon, **attributes)  # fmt: skip
+    b.result(f"{kind}Normalization", [x, scale, shift], x.shape, x.dtype, mag, 0, err, epsilon=epsilon, **attributes)
 
 
-def _product(b: Builder, op, x: Value, y: Value, k: int, shape, extra=(), factor=1.0, **attributes) -> Value:
+def product(b: Builder, op, x: Value, y: Value, k: int, shape, extra=(), factor=1.0, **attributes) -> Value:
     k = max(k, 1)
     mag = k * x.mag * y.mag * factor
     err = factor * (k * (x.mag * y.err + y.mag * x.err) + 4 * EPSILON[x.dtype] * math.sqrt(k) * x.mag * y.mag)
@@ -198,8 +247,14 @@ def matmul(b: Builder) -> None:
     n = b.dim()
     if k == 0:  # zeros; onnxruntime leaves the result as it finds it
         raise Reject
-    found = [v for v in b.values if v.dtype == x.dtype and v.rank >= 1 and v.shape[-2 if v.rank > 1 else -1] == k
-             and broadcast(v.shape[:-2], x.shape[:-2]) is not None]  # fmt: skip
+    found = [
+        v
+        for v in b.values
+        if v.dtype == x.dtype
+        and v.rank >= 1
+        and v.shape[-2 if v.rank > 1 else -1] == k
+        and broadcast(v.shape[:-2], x.shape[:-2]) is not None
+    ]
     kind = b.rng.random()
     if found and kind < 0.4:
         y = b.rng.choice(found)
@@ -217,7 +272,7 @@ def matmul(b: Builder) -> None:
         shape.pop(-1)
     if x.rank == 1:
         shape.pop(-1 if y.rank == 1 else -2)
-    _product(b, "MatMul", x, y, k, shape)
+    product(b, "MatMul", x, y, k, shape)
 
 
 def gemm(b: Builder) -> None:
@@ -234,12 +289,27 @@ def gemm(b: Builder) -> None:
         raise Reject
     extra = [b.leaf(b.rng.choice([(), (1,), (n,), (1, n), (m, 1), (m, n)]), x.dtype)] if b.rng.random() < 0.6 else []
     alpha = b.rng.choice([1.0, 1.0, 0.5])
-    _product(b, "Gemm", x, y, k, (m, n), extra, alpha, alpha=alpha, beta=b.rng.choice([1.0, 1.0, 0.5]), transA=ta, transB=tb)
+    product(
+        b, "Gemm", x, y, k, (m, n), extra, alpha, alpha=alpha, beta=b.rng.choice([1.0, 1.0, 0.5]), transA=ta, transB=tb
+    )
 
 
 def einsum(b: Builder) -> None:
-    equation = b.rng.choice(["ij,jk->ik", "bij,bjk->bik", "bij,bkj->bik", "bhid,bhjd->bhij", "ij,ij->i", "i,j->ij",
-                             "bij,jk->bik", "ij,kj->ik", "bhij,bhjd->bhid", "ij->ji", "ij->j"])  # fmt: skip
+    equation = b.rng.choice(
+        [
+            "ij,jk->ik",
+            "bij,bjk->bik",
+            "bij,bkj->bik",
+            "bhid,bhjd->bhij",
+            "ij,ij->i",
+            "i,j->ij",
+            "bij,jk->bik",
+            "ij,kj->ik",
+            "bhij,bhjd->bhid",
+            "ij->ji",
+            "ij->j",
+        ]
+    )
     terms, out = equation.split("->")
     first, *rest = terms.split(",")
     sizes = {}
@@ -296,88 +366,6 @@ def softmax_chain(b: Builder) -> None:
     b.result("Div", [e, total], x.shape, x.dtype, 1, 0, e.err + total.err)
 
 
-def _projected(b: Builder, dtype: str, batch: int, heads: int, n: int, size: int, order) -> Value:
-    """[B, H, n, size] in the given order, as a leaf or through an exporter's reshape and transpose."""
-    full = (batch, heads, n, size)
-    if b.rng.random() < 0.4:
-        return b.leaf(tuple(full[i] for i in order), dtype)
-    x = b.leaf((batch, n, heads * size), dtype)
-    if b.rng.random() < 0.3:
-        x = b.result("Mul", [x, b.constant(0.5, dtype)], x.shape, dtype, x.mag / 2, x.grain / 2, x.err)
-    x = b.result("Reshape", [x, b.constant([0, 0, heads, size])], (batch, n, heads, size), dtype, x.mag, x.grain, x.err)
-    # positions of (batch, heads, n, size) in x
-    permutation = [(0, 2, 1, 3)[i] for i in order]
-    return b.result("Transpose", [x], [full[i] for i in order], dtype, x.mag, x.grain, x.err, perm=permutation)
-
-
-def _masked(b: Builder, s: Value, fill_rows: bool) -> Value:
-    """Adds or selects a mask that broadcasts; every row keeps its first key, or all rows are uniform."""
-    *lead, length, keys = s.shape
-    shape = b.rng.choice([(keys,), (1, keys), (length, keys), (*([1] * len(lead)), length, keys), (*lead, 1, keys),
-                          (*lead[:-1], 1, 1, keys), tuple(s.shape), ()])  # fmt: skip
-    if b.rng.random() < 0.5:
-        mask = b.leaf(shape, s.dtype)
-        operands = [s, mask] if b.rng.random() < 0.7 else [mask, s]
-        return b.result("Add", operands, s.shape, s.dtype, s.mag + mask.mag, joint_grain(s.grain, mask.grain), s.err)
-    allowed = b.random_array(shape, "bool")
-    if b.rng.random() < 0.4 and len(shape) > 1:
-        allowed = np.broadcast_to(np.tril(np.ones(shape[-2:], bool), b.rng.choice([0, keys - length])), shape)
-    if shape and shape[-1]:
-        allowed = allowed.copy()
-        allowed[..., 0] = True
-    if shape == ():
-        allowed = np.array(True)
-    fill = {"f16": -65504.0, "bf16": -1e9}.get(s.dtype, -1e9)
-    if b.rng.random() < 0.4:
-        fill = -np.inf
-    inverted = b.rng.random() < 0.5
-    condition = b.make_leaf(b.rng.choice(["input", "constant"]), ~allowed if inverted else allowed, "bool", 1, 1.0)
-    filler = b.constant(fill, s.dtype)
-    name, = b.node("Where", [condition, filler, s] if inverted else [condition, s, filler])
-    return Value(name, s.shape, s.dtype, s.mag, 0.0, s.err)  # not registered: the fill is out of all bounds
-
-
-def attention(b: Builder) -> None:
-    """softmax(q k' * scale + mask) v with what exporters put around it: heads, 3-D views, casts, several masks."""
-    batch, heads, length, keys, size = (b.rng.choice(c) for c in ([0, 1, 1, 2, 2], [1, 2, 3], [0, 1, 5, 7, 7, 17], [1, 5, 7, 33], [1, 4, 8, 13]))
-    dtype = b.float_type
-    eps = 4 * FUNCTION_EPSILON[dtype]
-    q = _projected(b, dtype, batch, heads, length, size, (0, 1, 2, 3))
-    k = _projected(b, dtype, batch, heads, keys, size, (0, 1, 3, 2))
-    v = _projected(b, dtype, batch, heads, keys, size, (0, 1, 2, 3))
-    flat = b.rng.random() < 0.25 and batch * length > 0  # a 0 in Reshape's shape copies a dim
-    if flat:
-        q, k, v = (b.result("Reshape", [t, b.constant([-1, *t.shape[2:]])], (batch * heads, *t.shape[2:]), dtype, t.mag, t.grain, t.err)
-                   for t in (q, k, v))  # fmt: skip
-    lead = (batch * heads,) if flat else (batch, heads)
-    factor = b.rng.choice([0.25, 0.125, 0.5])
-    where = b.rng.choice(["q", "k", "both", "scores", "divide"])
-    if where in ("q", "both"):
-        q = b.result("Mul", [q, b.constant(factor, dtype)], q.shape, dtype, q.mag * factor, q.grain * factor, q.err * factor)
-    if where in ("k", "both"):
-        k = b.result("Mul", [k, b.constant(factor, dtype)], k.shape, dtype, k.mag * factor, k.grain * factor, k.err * factor)
-    s = _product(b, "MatMul", q, k, size, (*lead, length, keys))
-    if where == "scores":
-        s = b.result("Mul", [s, b.constant(factor, dtype)], s.shape, dtype, s.mag * factor, s.grain * factor, s.err * factor)
-    if where == "divide":
-        s = b.result("Div", [s, b.constant(1 / factor, dtype)], s.shape, dtype, s.mag * factor, s.grain * factor, s.err * factor)
-    if s.mag > 60:
-        raise Reject
-    for _ in range(b.rng.choice([0, 1, 1, 2])):
-        s = _masked(b, s, False)
-    if flat and b.rng.random() < 0.4:
-        s = Value(b.node("Reshape", [s, b.constant([batch, heads, length, keys])])[0], (batch, heads, length, keys), dtype, s.mag, 0.0, s.err)
-        s = _masked(b, s, False)
-        s = Value(b.node("Reshape", [s, b.constant([batch * heads, length, keys])])[0], (*lead, length, keys), dtype, s.mag, 0.0, s.err)
-    p = b.result("Softmax", [s], s.shape, dtype, 1, 0, s.err + eps * (1 + s.mag), axis=-1)
-    y = b.result("MatMul", [p, v], (*lead, length, size), dtype, v.mag, 0, keys * p.err * v.mag + v.err)
-    if flat:
-        y = b.result("Reshape", [y, b.constant([batch, heads, length, size])], (batch, heads, length, size), dtype, y.mag, 0, y.err)
-    if b.rng.random() < 0.6:
-        y = b.result("Transpose", [y], (batch, length, heads, size), dtype, y.mag, 0, y.err, perm=[0, 2, 1, 3])
-        b.result("Reshape", [y, b.constant([0, 0, heads * size])], (batch, length, heads * size), dtype, y.mag, 0, y.err)
-
-
 def contrib(b: Builder) -> None:
     """ORT's own operators that exports of its optimiser contain."""
     op = b.rng.choice(["FusedMatMul", "SkipLayerNormalization", "QuickGelu", "BiasGelu", "FastGelu"])
@@ -392,7 +380,7 @@ def contrib(b: Builder) -> None:
         x = b.leaf((*lead, k, m) if ta else (*lead, m, k))
         y = b.leaf((*lead, n, k) if tb else (*lead, k, n))
         alpha = b.rng.choice([1.0, 0.5])
-        _product(b, op, x, y, k, (*lead, m, n), (), alpha, domain="com.microsoft", alpha=alpha, transA=ta, transB=tb)
+        product(b, op, x, y, k, (*lead, m, n), (), alpha, domain="com.microsoft", alpha=alpha, transA=ta, transB=tb)
     elif op == "SkipLayerNormalization":
         x = b.pick(min_rank=3, max_rank=3, nonempty=True)
         skip = b.leaf(x.shape, x.dtype)
@@ -408,22 +396,3 @@ def contrib(b: Builder) -> None:
         # onnxruntime computes FastGelu and QuickGelu with a tanh and an exp of few digits
         err = 2 * x.err + max(eps, 1e-4 if op != "BiasGelu" else 0) * mag
         b.result(op, [x, *bias], x.shape, x.dtype, mag, 0, err, domain="com.microsoft")
-
-
-def attention_op(b: Builder) -> None:
-    """Attention-23."""
-    if b.float_type != "f32" or b.opset < 23:
-        raise Reject
-    batch, groups, length, keys, size = (b.rng.choice(c) for c in ([1, 2], [1, 2], [1, 5, 7], [1, 5, 9, 33], [4, 8]))
-    kv = b.rng.choice([1, 2])
-    q = b.leaf((batch, kv * groups, length, size))
-    k, v = b.leaf((batch, kv, keys, size)), b.leaf((batch, kv, keys, size))
-    operands, attributes = [q, k, v], {"scale": b.rng.choice([0.25, 0.125])}
-    if b.rng.random() < 0.5:
-        shape = b.rng.choice([(length, keys), (1, 1, length, keys), (batch, 1, length, keys), (batch, kv * groups, length, keys)])
-        operands.append(b.leaf(shape))
-    if b.rng.random() < 0.4:
-        attributes["is_causal"] = 1
-    if size * q.mag * k.mag * 0.25 > 60:
-        raise Reject
-    b.result("Attention", operands, q.shape, "f32", v.mag, 0, 2e-4 * v.mag, **attributes)

@@ -4,9 +4,7 @@ import math
 
 import numpy as np
 
-from .values import INTS, NUMPY, Builder, Reject, Value, broadcast, joint_grain
-
-ANY = ("f32", "f16", "bf16", "f64", "i64", "i32", "bool")
+from .values import NUMPY, Builder, Reject, Value, broadcast, joint_grain
 
 
 def _any(b: Builder, **wanted) -> Value:
@@ -61,7 +59,9 @@ def reshape(b: Builder) -> None:
             written[i] = 0
     if kind > 0.9 and x.rank and -1 not in written and 0 not in written:  # through a computed shape, as exporters do
         (name,) = b.node("Shape", [x])
-        (all_dims,) = b.node("ReduceProd", [name], keepdims=0) if b.opset < 18 else b.node("ReduceProd", [name], keepdims=0)
+        (all_dims,) = (
+            b.node("ReduceProd", [name], keepdims=0) if b.opset < 18 else b.node("ReduceProd", [name], keepdims=0)
+        )
         (vector,) = b.node("Reshape", [all_dims, b.constant([1])])
         _like(b, "Reshape", [x, vector], x, [x.size])
         return
@@ -117,7 +117,12 @@ def slice_(b: Builder) -> None:
         first = min(max(start + d if start < 0 else start, max(low, 0)), high)
         last = min(max(end + d if end < 0 else end, low), high if step < 0 else d)
         shape[axis] = max(0, -(-(last - first) // step)) if d else 0
-    operands = [x, b.constant(starts), b.constant(ends), b.constant([a - x.rank if b.rng.random() < 0.2 else a for a in axes])]
+    operands = [
+        x,
+        b.constant(starts),
+        b.constant(ends),
+        b.constant([a - x.rank if b.rng.random() < 0.2 else a for a in axes]),
+    ]
     if any(s != 1 for s in steps) or b.rng.random() < 0.3:
         operands.append(b.constant(steps))
     if math.prod(shape) == 0 and b.rng.random() < 0.8:
@@ -130,8 +135,13 @@ def concat(b: Builder) -> None:
     axis = b.rng.randrange(x.rank)
     parts = [x]
     for _ in range(b.rng.randint(1, 3)):
-        found = [v for v in b.values if v.dtype == x.dtype and v.rank == x.rank
-                 and all(v.shape[i] == x.shape[i] for i in range(x.rank) if i != axis)]  # fmt: skip
+        found = [
+            v
+            for v in b.values
+            if v.dtype == x.dtype
+            and v.rank == x.rank
+            and all(v.shape[i] == x.shape[i] for i in range(x.rank) if i != axis)
+        ]
         if b.rng.random() < 0.6:
             parts.append(b.rng.choice(found))
         else:
@@ -139,8 +149,16 @@ def concat(b: Builder) -> None:
     b.rng.shuffle(parts)
     shape = list(x.shape)
     shape[axis] = sum(p.shape[axis] for p in parts)
-    b.result("Concat", parts, shape, x.dtype, max(p.mag for p in parts), joint_grain(*(p.grain for p in parts)),
-             max(p.err for p in parts), axis=axis - b.rng.choice([0, x.rank]))  # fmt: skip
+    b.result(
+        "Concat",
+        parts,
+        shape,
+        x.dtype,
+        max(p.mag for p in parts),
+        joint_grain(*(p.grain for p in parts)),
+        max(p.err for p in parts),
+        axis=axis - b.rng.choice([0, x.rank]),
+    )
 
 
 def split(b: Builder) -> None:
@@ -185,7 +203,14 @@ def gather(b: Builder) -> None:
     axis = b.rng.randrange(x.rank)
     shape = b.shape(0, 2)
     indices = _indices(b, shape, x.shape[axis])
-    _like(b, "Gather", [x, indices], x, x.shape[:axis] + shape + x.shape[axis + 1 :], axis=axis - b.rng.choice([0, x.rank]))
+    _like(
+        b,
+        "Gather",
+        [x, indices],
+        x,
+        x.shape[:axis] + shape + x.shape[axis + 1 :],
+        axis=axis - b.rng.choice([0, x.rank]),
+    )
 
 
 def gather_elements(b: Builder) -> None:
@@ -207,7 +232,9 @@ def gather_nd(b: Builder) -> None:
     x = _any(b, min_rank=1, nonempty=True)
     depth = b.rng.randint(1, x.rank)
     shape = b.shape(0, 2)
-    indices = b.make_leaf(b.rng.choice(["input", "constant"]), _tuples(b, x, shape, depth), "i64", 99, 1.0, visible=False)
+    indices = b.make_leaf(
+        b.rng.choice(["input", "constant"]), _tuples(b, x, shape, depth), "i64", 99, 1.0, visible=False
+    )
     _like(b, "GatherND", [x, indices], x, shape + x.shape[depth:])
 
 
@@ -221,8 +248,15 @@ def scatter_nd(b: Builder) -> None:
     rows = every[b.numpy_rng.choice(len(every), count, replace=False)]  # no index twice: the order is not defined
     indices = b.make_leaf(b.rng.choice(["input", "constant"]), rows, "i64", 99, 1.0, visible=False)
     updates = b.leaf((count, *x.shape[depth:]), x.dtype)
-    b.result("ScatterND", [x, indices, updates], x.shape, x.dtype, max(x.mag, updates.mag),
-             joint_grain(x.grain, updates.grain), x.err)  # fmt: skip
+    b.result(
+        "ScatterND",
+        [x, indices, updates],
+        x.shape,
+        x.dtype,
+        max(x.mag, updates.mag),
+        joint_grain(x.grain, updates.grain),
+        x.err,
+    )
 
 
 def trilu(b: Builder) -> None:

@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from .values import EPSILON, FLOATS, FUNCTION_EPSILON, INTS, MANTISSA, NUMPY, Builder, Reject, Value, broadcast, joint_grain
+from .values import FLOATS, FUNCTION_EPSILON, INTS, NUMPY, ONNX, Builder, Reject, Value, broadcast, joint_grain
 
-SIGNED = ("i64", "i32", "i16", "i8")
 NUMBERS = ("i64", "i32")  # integer types that onnxruntime has arithmetic for everywhere
 
 
@@ -162,8 +161,10 @@ def growing(b: Builder) -> None:
 def clip(b: Builder) -> None:
     x = b.pick(dtypes=None if b.rng.random() < 0.7 else NUMBERS)
     low, high = sorted([b.rng.randint(-3, 3), b.rng.randint(-3, 3)])
-    bounds = [b.constant(low, x.dtype) if b.rng.random() < 0.8 else None,
-              b.constant(high, x.dtype) if b.rng.random() < 0.8 else None]  # fmt: skip
+    bounds = [
+        b.constant(low, x.dtype) if b.rng.random() < 0.8 else None,
+        b.constant(high, x.dtype) if b.rng.random() < 0.8 else None,
+    ]
     b.result("Clip", [x, *bounds], x.shape, x.dtype, max(x.mag, 3), min(x.grain, 1), x.err)
 
 
@@ -209,13 +210,12 @@ def where(b: Builder) -> None:
     shape = broadcast(condition.shape, x.shape, y.shape)
     if shape is None:
         raise Reject
-    b.result("Where", [condition, x, y], shape, x.dtype, max(x.mag, y.mag), joint_grain(x.grain, y.grain),
-             max(x.err, y.err))  # fmt: skip
+    b.result(
+        "Where", [condition, x, y], shape, x.dtype, max(x.mag, y.mag), joint_grain(x.grain, y.grain), max(x.err, y.err)
+    )
 
 
 def cast(b: Builder) -> None:
-    from .values import ONNX
-
     source = b.rng.choice(["float", "int", "bool"])
     target = b.rng.choice(["f32", "f16", "bf16", "f64", "i64", "i32", "i16", "i8", "u8", "u16", "u32", "u64", "bool"])
     if target == "bf16" and b.float_type != "bf16":

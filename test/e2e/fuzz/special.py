@@ -12,12 +12,43 @@ from .values import FLOATS, INTS, MANTISSA, NUMPY, ONNX, Builder, Value
 
 ABSOLUTE = {"f32": 1e-37, "f64": 1e-306, "f16": 1.3e-7, "bf16": 1e-37}  # a few denormals: MLAS flushes them
 EXACT = ("Neg", "Abs", "Relu", "Identity", "Floor", "Ceil", "Round", "Sign", "Sqrt", "Reciprocal")
-SMOOTH = ("Exp", "Log", "Tanh", "Sigmoid", "Erf", "Sin", "Cos", "Softplus", "Softsign", "Elu", "Selu", "Celu", "LeakyRelu",
-          "HardSigmoid", "HardSwish", "ThresholdedRelu", "Mish", "Gelu", "Tan")  # fmt: skip
+SMOOTH = (
+    "Exp",
+    "Log",
+    "Tanh",
+    "Sigmoid",
+    "Erf",
+    "Sin",
+    "Cos",
+    "Softplus",
+    "Softsign",
+    "Elu",
+    "Selu",
+    "Celu",
+    "LeakyRelu",
+    "HardSigmoid",
+    "HardSwish",
+    "ThresholdedRelu",
+    "Mish",
+    "Gelu",
+    "Tan",
+)
 BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "fmod", "PRelu")
 COMPARE = ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual")
-REDUCE = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp",
-          "Softmax", "LogSoftmax", "ArgMax", "ArgMin")  # fmt: skip
+REDUCE = (
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceSumSquare",
+    "ReduceLogSumExp",
+    "Softmax",
+    "LogSoftmax",
+    "ArgMax",
+    "ArgMin",
+)
 
 
 def special_floats(dtype: str) -> np.ndarray:
@@ -25,7 +56,26 @@ def special_floats(dtype: str) -> np.ndarray:
     tiny, largest = float(info.tiny), float(info.max)
     if dtype == "bf16":
         largest = 3.3895314e38
-    positive = [0.0, tiny, tiny / 4, largest, largest / 2, 1, 0.5, 1.5, 2.5, 3, 7, 0.1, 20, 88, 100, np.inf, 1e-4, 1 + 2.0 ** (1 - MANTISSA[dtype])]
+    positive = [
+        0.0,
+        tiny,
+        tiny / 4,
+        largest,
+        largest / 2,
+        1,
+        0.5,
+        1.5,
+        2.5,
+        3,
+        7,
+        0.1,
+        20,
+        88,
+        100,
+        np.inf,
+        1e-4,
+        1 + 2.0 ** (1 - MANTISSA[dtype]),
+    ]
     with np.errstate(over="ignore"):
         return np.array([*positive, *(-p for p in positive), np.nan]).astype(NUMPY[dtype])
 
@@ -45,7 +95,9 @@ def _float_case(b: Builder, op: str, dtype: str):
     if op in ("ReduceMax", "ReduceMin", "ArgMax", "ArgMin"):
         x = x[~np.isnan(x)]  # onnxruntime loses a NaN or not, by its place; ours follow numpy: NaN wins
     elif op in REDUCE:
-        x = x[~np.isfinite(x) | (np.abs(np.nan_to_num(x.astype(np.float64))) <= 100)]  # the order of additions decides what extremes leave
+        x = x[
+            ~np.isfinite(x) | (np.abs(np.nan_to_num(x.astype(np.float64))) <= 100)
+        ]  # the order of additions decides what extremes leave
     if op in ("LogSoftmax", "PRelu") and dtype == "f64":
         x = x[np.isfinite(x)]  # onnxruntime's f64 kernel, and the reference's inf * 0
     if op in ("Erf", "Gelu", "HardSwish", "HardSigmoid", "LeakyRelu", "Elu", "Selu") and dtype == "f64":
@@ -53,18 +105,30 @@ def _float_case(b: Builder, op: str, dtype: str):
     if op in ("Gelu", "Mish"):
         x = x[x != -np.inf]  # the limit 0 (graph dialect) against onnxruntime's -inf * 0
     if op in ("Softplus", "Mish"):
-        x = x[~np.isfinite(x) | (np.abs(np.nan_to_num(x.astype(np.float64))) <= 100)]  # the reference says log(exp(x) + 1)
+        x = x[
+            ~np.isfinite(x) | (np.abs(np.nan_to_num(x.astype(np.float64))) <= 100)
+        ]  # the reference says log(exp(x) + 1)
     if op in SMOOTH:
         return [x], dtype, rough, rough, {}
     if op in BINARY or op in COMPARE:
         operands = [x[:, None], np.append(x, x[:1])[None, :]]
         if op == "PRelu":
             operands[0] = np.repeat(operands[0], len(x) + 1, axis=1)
-        relative = {"Pow": max(16 * eps, 1e-6 if dtype != "f64" else 1e-13)}.get(op, 2 * eps if dtype in ("f16", "bf16") else 0)
+        relative = {"Pow": max(16 * eps, 1e-6 if dtype != "f64" else 1e-13)}.get(
+            op, 2 * eps if dtype in ("f16", "bf16") else 0
+        )
         return operands, "bool" if op in COMPARE else dtype, 0, relative, {"fmod": 1} if op == "fmod" else {}
     if op in REDUCE:
-        rows = np.stack([b.numpy_rng.permutation(x)[: b.rng.choice([1, 2, 5])][:1].repeat(9) if b.rng.random() < 0.2
-                         else b.numpy_rng.choice(x, 9) for _ in range(40)])  # fmt: skip
+        rows = np.stack(
+            [
+                (
+                    b.numpy_rng.permutation(x)[: b.rng.choice([1, 2, 5])][:1].repeat(9)
+                    if b.rng.random() < 0.2
+                    else b.numpy_rng.choice(x, 9)
+                )
+                for _ in range(40)
+            ]
+        )
         return [rows], "i64" if op.startswith("Arg") else dtype, 900 * rough, rough, {}
     return [x], dtype, 0, 2 * eps if dtype in ("f16", "bf16") or op == "Reciprocal" else 0, {}
 
@@ -82,7 +146,9 @@ def _cast_case(b: Builder):
     return x, source, target
 
 
-def _outputs(b: Builder, dtype: str, inputs: list[np.ndarray], result: str, op: str, absolute, relative, attributes) -> Case:
+def _outputs(
+    b: Builder, dtype: str, inputs: list[np.ndarray], result: str, op: str, absolute, relative, attributes
+) -> Case:
     names = [b.fresh("x") for _ in inputs]
     for name, array in zip(names, inputs):
         kind = "constant" if b.rng.random() < 0.2 and len(inputs) > 1 and name == names[-1] else "input"
@@ -99,10 +165,12 @@ def _outputs(b: Builder, dtype: str, inputs: list[np.ndarray], result: str, op: 
     tiny = ABSOLUTE.get(result, 0)
     value = Value(out, shape, result, 1, 0.0, absolute + tiny if result in FLOATS else 0.0, None, relative)
     graph = helper.make_graph(
-        b.nodes, "special",
+        b.nodes,
+        "special",
         [helper.make_tensor_value_info(n, ONNX[t], a.shape) for n, (t, a) in b.inputs.items()],
-        [helper.make_tensor_value_info(out, ONNX[result], shape)], b.initializers,
-    )  # fmt: skip
+        [helper.make_tensor_value_info(out, ONNX[result], shape)],
+        b.initializers,
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", b.opset)], ir_version=9)
     return Case(model, as_f32(model), b.inputs, [value])
 
@@ -113,7 +181,23 @@ def _integer_case(b: Builder) -> Case:
     is_signed = dtype.startswith("i")
     unary = ("Abs", "Neg", "Sign") if is_signed else ("Abs", "Sign")
     reducing = ("ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ArgMax", "CumSum")
-    op = b.rng.choice(["Add", "Sub", "Mul", "Min", "Max", "Mod", "Div", "BitwiseAnd", "BitwiseNot", "MatMul", *unary, *reducing, *COMPARE])
+    op = b.rng.choice(
+        [
+            "Add",
+            "Sub",
+            "Mul",
+            "Min",
+            "Max",
+            "Mod",
+            "Div",
+            "BitwiseAnd",
+            "BitwiseNot",
+            "MatMul",
+            *unary,
+            *reducing,
+            *COMPARE,
+        ]
+    )
     x = special_ints(dtype)
     if op == "MatMul":
         return _outputs(b, dtype, [b.numpy_rng.choice(x, (3, 5)), b.numpy_rng.choice(x, (5, 3))], dtype, op, 0, 0, {})

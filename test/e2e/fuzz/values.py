@@ -14,15 +14,32 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 FLOATS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f64": np.float64}
-INTS = {"i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8,
-        "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}  # fmt: skip
+INTS = {
+    "i64": np.int64,
+    "i32": np.int32,
+    "i16": np.int16,
+    "i8": np.int8,
+    "u64": np.uint64,
+    "u32": np.uint32,
+    "u16": np.uint16,
+    "u8": np.uint8,
+}
 NUMPY = {**FLOATS, **INTS, "bool": np.bool_}
 ONNX = {
-    "f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16, "f64": TensorProto.DOUBLE,
-    "i64": TensorProto.INT64, "i32": TensorProto.INT32, "i16": TensorProto.INT16, "i8": TensorProto.INT8,
-    "u8": TensorProto.UINT8, "u16": TensorProto.UINT16, "u32": TensorProto.UINT32, "u64": TensorProto.UINT64,
+    "f32": TensorProto.FLOAT,
+    "f16": TensorProto.FLOAT16,
+    "bf16": TensorProto.BFLOAT16,
+    "f64": TensorProto.DOUBLE,
+    "i64": TensorProto.INT64,
+    "i32": TensorProto.INT32,
+    "i16": TensorProto.INT16,
+    "i8": TensorProto.INT8,
+    "u8": TensorProto.UINT8,
+    "u16": TensorProto.UINT16,
+    "u32": TensorProto.UINT32,
+    "u64": TensorProto.UINT64,
     "bool": TensorProto.BOOL,
-}  # fmt: skip
+}
 MANTISSA = {"f32": 24, "f16": 11, "bf16": 8, "f64": 53}
 # Four units in the last place: our worst polynomial has 3 (lib/Target/cpu/emit/VectorMath.h).
 EPSILON = {name: 4 * 2.0**-bits for name, bits in MANTISSA.items()}
@@ -73,7 +90,7 @@ class Builder:
         self.nodes, self.initializers, self.inputs, self.values = [], [], {}, []
         self.opset = self.rng.choice([13, 17, 18, 20, 21, 22, 23])
         # Most bugs need few elements; tiles, several tasks and several threads need many.
-        self.leaf_elements = self.rng.choice([60, 500, 2000, 2000, 20000])
+        self.leaf_elements = self.rng.choices([60, 500, 2000, 20000, 200000], [2, 2, 4, 2, 1])[0]
         self.contrib = False
         self.count = 0
 
@@ -125,8 +142,9 @@ class Builder:
             return self.rng.choice([0, 1, 1, 2])
         if self.leaf_elements > 2000 and self.rng.random() < 0.3:
             return self.rng.choice([31, 32, 63, 64, 65, 96, 127, 129, 200, 257])
-        return self.rng.choices([0, 1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 33, 67],
-                                [1, 8, 5, 6, 6, 6, 4, 4, 3, 3, 3, 2, 1])[0]  # fmt: skip
+        return self.rng.choices([0, 1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 33, 67], [1, 8, 5, 6, 6, 6, 4, 4, 3, 3, 3, 2, 1])[
+            0
+        ]
 
     def shape(self, min_rank: int = 0, max_rank: int = 4) -> tuple[int, ...]:
         while True:
@@ -202,9 +220,10 @@ class Builder:
         """A value that broadcasts with `value`."""
         dtype = dtype or value.dtype
         found = [
-            v for v in self.values
+            v
+            for v in self.values
             if v.dtype == dtype and (v.is_exact or not exact) and broadcast(v.shape, value.shape) is not None
-        ]  # fmt: skip
+        ]
         if found and self.rng.random() < 0.6:
             return self.rng.choice(found)
         shape = [1 if self.rng.random() < 0.3 else d for d in value.shape]
