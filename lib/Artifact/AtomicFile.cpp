@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
 namespace gaudi {
 
@@ -22,28 +20,14 @@ Status AtomicFile::failed(const char *what) const {
                        "check that the folder exists, is writable and has room");
 }
 
-/// The permissions that open(2) would have given. umask(2) can only be read by setting it, which other threads would
-/// notice, so ask /proc.
-static mode_t defaultMode() {
-  unsigned mask = 022;
-  FILE *status = std::fopen("/proc/self/status", "re");
-  for (char line[256]; status && std::fgets(line, sizeof line, status);)
-    if (std::sscanf(line, "Umask: %o", &mask) == 1)
-      break;
-  if (status)
-    std::fclose(status);
-  return 0666 & ~static_cast<mode_t>(mask);
-}
-
 Status AtomicFile::create() {
-  std::string name = path + ".XXXXXX";
-  fd = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
-  if (!fd.valid())
+  std::string name = uniqueName(path + ".", pending);
+  fd = FileDescriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.valid()) {
+    pending.forget();
     return failed("create");
+  }
   temporary = std::move(name);
-  pending = Pending(temporary);
-  if (fchmod(fd.get(), defaultMode()) != 0) // mkostemp makes files private
-    return failed("create");
   return {};
 }
 

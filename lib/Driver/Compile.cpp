@@ -11,6 +11,7 @@
 #include "lib/Driver/Taps.h"
 #include "lib/Import/Import.h"
 #include "lib/Target/Target.h"
+#include "lib/Transforms/Pipelines.h"
 #include "runtime/base/Clock.h"
 #include "runtime/base/CpuCount.h"
 #include "runtime/load/Artifact.h"
@@ -39,8 +40,8 @@ public:
             first = (where.empty() ? "" : "node '" + where + "': ") + d.str();
         }) {}
 
-  Status status(StatusCode code, const char *step) const {
-    return Status::error(code, first.empty() ? std::string(step) + " failed" : first);
+  Status status(StatusCode code, const char *step, std::string hint = {}) const {
+    return Status::error(code, first.empty() ? std::string(step) + " failed" : first, std::move(hint));
   }
 
 private:
@@ -60,6 +61,7 @@ public:
   Status chooseTarget();
   Status importStep(bool needStatic);
   Status transformStep();
+  Status runPasses(const char *step, llvm::function_ref<void(PassManager &)> build);
   Status kernelStep(llvm::raw_ostream *printKernels, llvm::raw_ostream *printLlvm);
   const std::vector<char> &code() const { return built.code; }
   Status frameStep();
@@ -122,17 +124,29 @@ Status Compiler::importStep(bool needStatic) {
   return {};
 }
 
-Status Compiler::transformStep() {
-  uint64_t start = nowNs();
-  say("optimising the graph");
+Status Compiler::runPasses(const char *step, llvm::function_ref<void(PassManager &)> build) {
   DiagnosticCollector diagnostics(context);
   PassManager pm(&context);
 #ifdef NDEBUG
   pm.enableVerifier(false);
 #endif
-  target->buildPipeline(pm);
+  build(pm);
   if (failed(pm.run(*module)))
-    return diagnostics.status(StatusCode::InvalidInput, "graph optimisation").annotate(options.model);
+    return diagnostics.status(StatusCode::InvalidInput, step).annotate(options.model);
+  return {};
+}
+
+Status Compiler::transformStep() {
+  uint64_t start = nowNs();
+  say("optimising the graph");
+  GAUDI_TRY(runPasses("shape arithmetic", [](PassManager &pm) { transforms::buildStaticPipeline(pm); }));
+  DiagnosticCollector diagnostics(context);
+  if (failed(transforms::requireStaticShapes(mainFunc())))
+    return diagnostics
+        .status(StatusCode::Unsupported, "static shapes",
+                "store the input that decides the shape in the model, as a constant")
+        .annotate(options.model);
+  GAUDI_TRY(runPasses("graph optimisation", [this](PassManager &pm) { target->buildPipeline(pm); }));
   stats.transformMs = since(start);
   return {};
 }

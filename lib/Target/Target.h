@@ -86,7 +86,7 @@ class Target {
 public:
   virtual ~Target() = default;
   virtual TargetInfo info() const = 0;
-  /// Passes from the imported module to the `grouped` stage. `pm` runs on builtin.module.
+  /// Passes from the `static` to the `grouped` stage. `pm` runs on builtin.module.
   virtual void buildPipeline(mlir::OpPassManager &pm) const = 0;
   /// Last changes to @main's groups, after which build() succeeds for every verified module. Emits diagnostics.
   virtual llvm::LogicalResult claimGroups(mlir::func::FuncOp main, unsigned threads) const = 0;

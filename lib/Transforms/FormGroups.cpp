@@ -2,6 +2,7 @@
 #include "lib/Transforms/GroupRules.h"
 #include "lib/Transforms/Match.h"
 #include "lib/Transforms/Passes.h"
+#include "lib/Transforms/Pipelines.h"
 #include "lib/Transforms/Simplify.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -116,15 +117,6 @@ void arrangeViews(func::FuncOp func, bool sink) {
   rewriteGreedily(func, std::move(patterns));
 }
 
-/// Views too: a reshape to a computed shape would become an output of unknown size.
-LogicalResult requireStatic(Block &block) {
-  for (Operation &op : block.without_terminator())
-    for (Type type : op.getResultTypes())
-      if (!cast<RankedTensorType>(type).hasStaticShape())
-        return op.emitError("its shape depends on the value of an input (found ") << type << ", expected a static shape)";
-  return success();
-}
-
 void formByRules(Block &block) {
   GroupPlan plan(block);
   applyGroupRules(block, plan);
@@ -162,7 +154,7 @@ struct FormGroupsPass : impl::FormGroupsBase<FormGroupsPass> {
     if (!eachOp)
       decomposeOffRow(block);
     arrangeViews(func, /*sink=*/!eachOp);
-    if (failed(requireStatic(block)))
+    if (failed(requireStaticShapes(func))) // views too: one to a computed shape would be an output of unknown size
       return signalPassFailure();
     if (eachOp)
       formOnePerOp(block);

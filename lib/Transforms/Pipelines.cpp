@@ -28,15 +28,26 @@ static void addSimplify(OpPassManager &pm, bool fastMath) {
   pm.addPass(createSimplify(options));
 }
 
-void buildGraphPipeline(OpPassManager &manager, const GraphPipelineOptions &options) {
+void buildStaticPipeline(OpPassManager &manager, ArrayRef<std::string> shapes) {
   OpPassManager &pm = manager.nest<func::FuncOp>();
-
-  // Static shapes first: no later pass deals with dynamic dims.
-  SpecializeShapesOptions shapes;
-  llvm::append_range(shapes.shapes, listOf(options.shapes));
-  pm.addPass(createSpecializeShapes(shapes));
+  SpecializeShapesOptions options;
+  llvm::append_range(options.shapes, shapes);
+  pm.addPass(createSpecializeShapes(options));
   pm.addPass(createFoldConstants());
-  checkStage(pm, "static");
+}
+
+LogicalResult requireStaticShapes(func::FuncOp func) {
+  for (Operation &op : func.getBody().front().without_terminator())
+    for (Type type : op.getResultTypes())
+      if (!cast<RankedTensorType>(type).hasStaticShape())
+        return op.emitError("its shape depends on the value of an input (found ")
+               << type << ", expected a static shape)";
+  return success();
+}
+
+void buildFusionPipeline(OpPassManager &manager, const GraphPipelineOptions &options) {
+  OpPassManager &pm = manager.nest<func::FuncOp>();
+  checkStage(pm, "static"); // no later pass deals with dynamic dims
   addSimplify(pm, options.fastMath);
 
   if (options.recompose) {
@@ -64,13 +75,16 @@ void buildGraphPipeline(OpPassManager &manager, const GraphPipelineOptions &opti
 
 void buildReferencePipeline(OpPassManager &manager) {
   OpPassManager &pm = manager.nest<func::FuncOp>();
-  pm.addPass(createSpecializeShapes());
-  pm.addPass(createFoldConstants());
   checkStage(pm, "static");
   FormGroupsOptions each;
   each.eachOp = true;
   pm.addPass(createFormGroups(each));
   checkStage(pm, "grouped");
+}
+
+void buildGraphPipeline(OpPassManager &manager, const GraphPipelineOptions &options) {
+  buildStaticPipeline(manager, listOf(options.shapes));
+  buildFusionPipeline(manager, options);
 }
 
 void registerTransformsPasses() {

@@ -1,9 +1,14 @@
 //===- Pending.cpp - files that an interrupt must not leave behind --------===//
 #include "runtime/base/Pending.h"
 
+#include "runtime/base/Clock.h"
+
 #include <atomic>
 #include <climits>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <sys/random.h>
 #include <unistd.h>
 #include <utility>
 
@@ -39,6 +44,17 @@ void Pending::forget() {
   if (slot >= 0)
     state[slot] = Free;
   slot = -1;
+}
+
+std::string uniqueName(const std::string &prefix, Pending &pending) {
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) // early in the machine's life
+    random = static_cast<uint64_t>(::getpid()) << 32 ^ static_cast<uint64_t>(nowNs());
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random));
+  std::string name = prefix + digits;
+  pending = Pending(name);
+  return name;
 }
 
 void removePending() {

@@ -22,6 +22,10 @@ private:
   int slot = -1;
 };
 
+/// `prefix` and 16 random digits, which `pending` is told of before anything of that name exists: made the other way
+/// round, an interrupt in between would leave it.
+std::string uniqueName(const std::string &prefix, Pending &pending);
+
 /// For signal handlers; async-signal-safe. Files go before folders.
 void removePending();
 

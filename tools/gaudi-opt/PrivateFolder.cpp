@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace gaudi;
@@ -32,11 +33,12 @@ void PrivateFolder::keep() {
 Expected<std::string> PrivateFolder::file(const std::string &name) {
   if (path.empty()) {
     const char *base = getenv("TMPDIR");
-    std::string made = std::string(base && *base ? base : "/tmp") + "/gaudi-XXXXXX";
-    if (!mkdtemp(made.data()))
+    Pending announced;
+    std::string made = uniqueName(std::string(base && *base ? base : "/tmp") + "/gaudi-", announced);
+    if (mkdir(made.c_str(), 0700) != 0)
       return failed(made, "make this folder", errno);
     path = std::move(made);
-    pending.emplace_back(path);
+    pending.push_back(std::move(announced));
   }
   files.push_back(path + "/" + name);
   pending.emplace_back(files.back());

@@ -18,7 +18,7 @@ public:
 
   TargetInfo info() const override { return {"cpu", "x86_64-unknown-linux-gnu", isa.cpu, isa.features}; }
   void buildPipeline(OpPassManager &pm) const override {
-    transforms::buildGraphPipeline(pm, transforms::GraphPipelineOptions());
+    transforms::buildFusionPipeline(pm, transforms::GraphPipelineOptions());
   }
   LogicalResult claimGroups(func::FuncOp main, unsigned threads) const override {
     return cpu::splitUnclaimedGroups(main, isa, threads);
