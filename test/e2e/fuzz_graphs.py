@@ -193,7 +193,8 @@ def _work(args, seed: int) -> tuple[int, str, str]:
 
 
 def _again(args, seed: int) -> str:
-    return f"{sys.executable} {__file__} --seed {seed} --count 1 --keep-all{' --special' if args.special else ' --mutate' if args.mutate else ''}"
+    mode = " --special" if args.special else " --mutate" if args.mutate else ""
+    return f"{sys.executable} {__file__} --seed {seed} --count 1 --keep-all{mode}"
 
 
 def _parse() -> argparse.Namespace:
