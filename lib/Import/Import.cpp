@@ -210,7 +210,12 @@ std::optional<Type> Importer::inputType(const ::onnx::ValueInfoProto &info, Arra
     return std::nullopt;
   }
   symbols = builder.getArrayAttr(names);
-  return RankedTensorType::get(dims, elementTypeOf(&context, dtype));
+  auto type = RankedTensorType::get(dims, elementTypeOf(&context, dtype));
+  if (std::string what = overLimit(info.name(), type); !what.empty()) {
+    fail(StatusCode::ResourceLimit, cat("input ", what));
+    return std::nullopt;
+  }
+  return type;
 }
 
 bool Importer::addArguments(func::FuncOp main, Frame &frame) {
@@ -247,6 +252,9 @@ void Importer::addResults(func::FuncOp main, Frame &frame) {
   for (const auto &info : model.proto().graph().output()) {
     bool known;
     Value value = lookup(frame, info.name(), known);
+    if (!value && unsupportedNodes.empty()) // an optional result that the rule does not give
+      return fail(StatusCode::Unsupported,
+                  cat("output ", quoted(info.name()), ": depends on a result of a node that is not supported"));
     if (!value)
       return; // unsupported nodes are reported instead
     values.push_back(value);

@@ -51,6 +51,8 @@ public:
   std::optional<graph::HostTensor> evaluate(mlir::Value value, int depth = 0);
 
   void fail(StatusCode code, std::string message, std::string hint = {});
+  /// Why a tensor of this type is too large ("'y' would need ..."), or "".
+  std::string overLimit(llvm::StringRef name, mlir::Type type) const;
   void addUnsupported(const Node &node, const std::string &reason, bool unknownOp);
   std::string takeDiagnostic();
 

@@ -3,6 +3,7 @@
 #include "lib/Import/Importer.h"
 #include "runtime/base/Text.h"
 
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -263,22 +264,33 @@ Value Node::failInference() {
   return {};
 }
 
-/// Refuses results that no machine could hold before anything tries to (runtime.md 6.3 row 29).
+std::string Importer::overLimit(StringRef name, Type type) const {
+  auto tensor = cast<RankedTensorType>(type);
+  double sizeBytes = (tensor.getElementTypeBitWidth() + 7) / 8;
+  for (int64_t dim : tensor.getShape()) // a 0 among them does not make the others harmless: strides are their products
+    sizeBytes *= ShapedType::isDynamic(dim) ? 1.0 : std::max(static_cast<double>(dim), 1.0);
+  if (sizeBytes <= static_cast<double>(options.maxTensorBytes))
+    return {};
+  return cat(quoted(name), " would need ", formatBytes(static_cast<uint64_t>(std::min(sizeBytes, 1.0e19))), "; limit ",
+             formatBytes(options.maxTensorBytes));
+}
+
+/// Refuses results that no machine could hold before anything tries to (runtime.md 6.3 row 29), and operands that the
+/// op does not take: shape inference looks at shapes, the verifier at ranks and element types.
 Value Node::create(OperationState &state, TypeRange types) {
-  for (Type type : types) {
-    auto tensor = cast<RankedTensorType>(type);
-    double sizeBytes = (tensor.getElementTypeBitWidth() + 7) / 8;
-    for (int64_t dim : tensor.getShape())
-      sizeBytes *= ShapedType::isDynamic(dim) ? 1.0 : static_cast<double>(dim);
-    if (sizeBytes > static_cast<double>(importer.options.maxTensorBytes)) {
-      std::string name = proto.output_size() ? proto.output(0) : "result";
-      overLimit(quoted(name) + " would need " + formatBytes(static_cast<uint64_t>(std::min(sizeBytes, 1.0e19))) +
-                "; limit " + formatBytes(importer.options.maxTensorBytes));
+  for (Type type : types)
+    if (std::string what = importer.overLimit(proto.output_size() ? proto.output(0) : "result", type); !what.empty()) {
+      overLimit(what);
       return {};
     }
-  }
   state.types.assign(types.begin(), types.end());
-  return builder().create(state)->getResult(0);
+  Operation *op = builder().create(state);
+  if (mlir::failed(verify(op, /*verifyRecursively=*/false))) {
+    failInference();
+    op->erase();
+    return {};
+  }
+  return op->getResult(0);
 }
 
 std::string typeText(Type type) {

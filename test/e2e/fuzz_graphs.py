@@ -4,6 +4,7 @@
     python test/e2e/fuzz_graphs.py --seconds 20            seeds 1, 2, ... for 20 s (CTest: a fixed number of them)
     python test/e2e/fuzz_graphs.py --seed 4711 --count 1   one graph again; the model stays in --keep
     python test/e2e/fuzz_graphs.py --special --seconds 20  single operators on NaN, infinities, -0, denormals, extremes
+    python test/e2e/fuzz_graphs.py --mutate --seconds 20   damaged models: refused or compiled, but no crash
 
 A seed decides the whole graph (fuzz/generate.py), the CPU to compile for and the number of threads. Outputs are
 compared with the bound that fuzz/values.py derives for each; values that are exact must be equal. A failure prints the
@@ -33,6 +34,7 @@ from onnx.reference import ReferenceEvaluator
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from fuzz.generate import Case, generate  # noqa: E402
+from fuzz.mutate import generate_mutant  # noqa: E402
 from fuzz.special import generate_special  # noqa: E402
 from fuzz.values import FLOATS, MANTISSA, NUMPY  # noqa: E402
 from models.gaudi_cli import EXIT_UNSUPPORTED, default_binary  # noqa: E402
@@ -128,8 +130,27 @@ def _commands(args, seed: int, folder: Path) -> list[list[str]]:
     ]
 
 
+def check_mutant(args, seed: int, folder: Path) -> tuple[str, str]:
+    """A damaged model may be refused (exit codes 1 to 5), and what compiles must run."""
+    (folder / "model.onnx").write_bytes(generate_mutant(seed).model.SerializeToString())
+    compile_ = [str(args.gaudi_opt), str(folder / "model.onnx"), "-o", str(folder / "model.gdx"), "-q", "--cache=off"]
+    run = [str(args.gaudi_run), "run", str(folder / "model.gdx"), "--input=*=zeros", "-q"]
+    for command, allowed in ((compile_, (1, 2, 3, 4, 5)), (run, (5, 6))):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return "FAIL", f"no answer in {TIMEOUT_S} s: {' '.join(command)}"
+        if done.returncode in allowed and "error: " in done.stderr:
+            return "refused", done.stderr.strip()
+        if done.returncode:
+            return "FAIL", f"exit {done.returncode}: {done.stderr.strip()[-500:]}\n  {' '.join(command)}"
+    return "pass", ""
+
+
 def check(args, seed: int, folder: Path) -> tuple[str, str]:
     """("pass" | "unsupported" | "unjudged" | "FAIL", details) of one seed."""
+    if args.mutate:
+        return check_mutant(args, seed, folder)
     case = (generate_special if args.special else generate)(seed)
     if not case.outputs:
         return "empty", ""
@@ -161,7 +182,7 @@ def _work(args, seed: int) -> tuple[int, str, str]:
     folder = Path(tempfile.mkdtemp(prefix=f"gaudi-fuzz-{seed}-"))
     verdict, details = check(args, seed, folder)
     if verdict == "FAIL" or args.keep_all:
-        target = args.keep / f"{'special-' if args.special else ''}{seed}"
+        target = args.keep / f"{'special-' if args.special else 'mutant-' if args.mutate else ''}{seed}"
         shutil.rmtree(target, ignore_errors=True)
         args.keep.mkdir(parents=True, exist_ok=True)
         shutil.move(folder, target)
@@ -172,7 +193,8 @@ def _work(args, seed: int) -> tuple[int, str, str]:
 
 
 def _again(args, seed: int) -> str:
-    return f"{sys.executable} {__file__} --seed {seed} --count 1 --keep-all{' --special' if args.special else ''}"
+    mode = " --special" if args.special else " --mutate" if args.mutate else ""
+    return f"{sys.executable} {__file__} --seed {seed} --count 1 --keep-all{mode}"
 
 
 def _parse() -> argparse.Namespace:
@@ -181,6 +203,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=10**9, help="number of seeds")
     parser.add_argument("--seconds", type=float, default=3600, help="start no graph after this time")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--mutate", action="store_true", help="damaged models; nothing is compared")
     parser.add_argument("--special", action="store_true", help="single operators on special values")
     parser.add_argument(
         "--keep", type=Path, default=Path(tempfile.gettempdir()) / "gaudi-fuzz", help="where failing models go"

@@ -35,9 +35,12 @@ static void importMean(Node &node) {
 /// Mod-10: fmod=0 takes the sign of the divisor and is for integers only, fmod=1 is C's fmod.
 static void importMod(Node &node) {
   auto kind = node.integer("fmod", 0) ? BinaryKind::fmod : BinaryKind::mod;
-  if (kind == BinaryKind::mod && isa<FloatType>(node.elementType(node.input(0))))
-    return node.invalid("fmod = 0 needs integers (found " + Twine(typeText(node.input(0).getType())) + ")");
-  node.result(node.binary(kind, node.input(0), node.input(1)));
+  Value x = node.input(0);
+  if (node.failed())
+    return;
+  if (kind == BinaryKind::mod && isa<FloatType>(node.elementType(x)))
+    return node.invalid("fmod = 0 needs integers (found " + Twine(typeText(x.getType())) + ")");
+  node.result(node.binary(kind, x, node.input(1)));
 }
 
 /// IsInf-10: either sign can be left out.

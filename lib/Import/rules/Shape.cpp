@@ -55,6 +55,8 @@ static void importFlatten(Node &node) {
 static void importSqueeze(Node &node) {
   Value x = node.input(0);
   auto axes = node.intsFromAttributeOrInput("axes", 1);
+  if (node.failed())
+    return;
   if (!axes) {
     if (!cast<RankedTensorType>(x.getType()).hasStaticShape())
       return node.unsupported("without axes the rank of the result is not known; give the input shapes with --shape");
