@@ -10,6 +10,28 @@ std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
   return (Twine(StringRef(canonical.data(), canonical.size())) + "\1" + name + "\1" + overload).str();
 }
 
+uint64_t Importer::nodesWhenInlined(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, int depth) {
+  uint64_t count = 0;
+  for (const auto &node : nodes) {
+    ++count;
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        count += nodesWhenInlined(attribute.g().node(), depth);
+    auto callee = functions.find(functionKey(node.domain(), node.op_type(), overloadOf(node)));
+    if (callee != functions.end() && depth < kMaxCallDepth) { // deeper ones are refused on their own
+      const ::onnx::FunctionProto *function = callee->second;
+      if (!inlinedNodes.contains(function)) {
+        uint64_t own = nodesWhenInlined(function->node(), depth + 1);
+        inlinedNodes[function] = own;
+      }
+      count += inlinedNodes[function];
+    }
+    if (count > kMaxNodes)
+      return kMaxNodes + 1;
+  }
+  return count;
+}
+
 /// Attributes of the call, and the function's defaults for the others. They are resolved here once, so that a reference
 /// inside the body never needs more than one step.
 void Importer::bindAttributes(const ::onnx::FunctionProto &function, Node &call, Frame &callee) {
@@ -27,9 +49,8 @@ bool Importer::callFunction(Node &node, Frame &frame) {
   if (found == functions.end())
     return false;
   const ::onnx::FunctionProto &function = *found->second;
-  constexpr int maxDepth = 64; // of calls; the reader has excluded cycles
-  if (frame.depth >= maxDepth) {
-    node.overLimit("local functions nest deeper than " + Twine(maxDepth));
+  if (frame.depth >= kMaxCallDepth) {
+    node.overLimit("local functions nest deeper than " + Twine(kMaxCallDepth));
     return true;
   }
   Frame callee;

@@ -57,7 +57,8 @@ Status Importer::unsupportedStatus() const {
     text += "\n  " + node.detail;
   if (unsupportedNodes.size() > maxLines)
     text += cat("\n  ... and ", unsupportedNodes.size() - maxLines, " more");
-  return Status::error(StatusCode::Unsupported, text, "gaudi-opt --supported lists what can be compiled (docs/onnx-support.md)");
+  return Status::error(StatusCode::Unsupported, text,
+                       "gaudi-opt --supported lists what can be compiled (docs/onnx-support.md)");
 }
 
 Location Importer::locationOf(const ::onnx::NodeProto &proto, int index, const Frame &frame) {
@@ -95,9 +96,6 @@ void Importer::importNodes(const google::protobuf::RepeatedPtrField<::onnx::Node
 }
 
 void Importer::importNode(const ::onnx::NodeProto &proto, int index, Frame &frame) {
-  constexpr uint64_t maxNodes = 1'000'000; // functions that call others twice grow exponentially when inlined
-  if (++nodeCount > maxNodes)
-    return fail(StatusCode::ResourceLimit, cat("more than ", maxNodes, " nodes after inlining of local functions"));
   std::string_view domain = canonicalDomain(proto.domain());
   int64_t opset = opsetOf(*frame.opsets, domain);
   Node node(*this, frame, proto, index, opset, locationOf(proto, index, frame));
@@ -300,6 +298,9 @@ Expected<OwningOpRef<ModuleOp>> Importer::run() {
     return success();
   });
   GAUDI_TRY(checkOptions(model.proto().graph(), options));
+  if (nodesWhenInlined(model.proto().graph().node(), 0) > kMaxNodes)
+    return Status::error(StatusCode::ResourceLimit,
+                         cat("more than ", kMaxNodes, " nodes after inlining of local functions"));
   Location loc = NameLoc::get(builder.getStringAttr(model.path()));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   setModuleAttributes(*module, model);

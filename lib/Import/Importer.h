@@ -33,6 +33,10 @@ public:
   int depth = 0;             ///< of function calls
 };
 
+inline constexpr uint64_t kMaxNodes =
+    1'000'000;                           ///< after inlining: functions that call others twice grow exponentially
+inline constexpr int kMaxCallDepth = 64; ///< of local functions; the reader has excluded cycles
+
 class Importer {
 public:
   Importer(mlir::MLIRContext &context, const OnnxModel &model, const ImportOptions &options);
@@ -69,6 +73,8 @@ private:
   };
 
   void importNode(const ::onnx::NodeProto &proto, int index, Frame &frame);
+  /// Counted without inlining anything; ends at kMaxNodes + 1.
+  uint64_t nodesWhenInlined(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, int depth);
   bool callFunction(Node &node, Frame &frame);
   void bindAttributes(const ::onnx::FunctionProto &function, Node &call, Frame &callee);
   bool hasPoisonedInput(const ::onnx::NodeProto &proto, Frame &frame);
@@ -85,7 +91,7 @@ private:
   std::string diagnostic;
   llvm::StringMap<const ::onnx::FunctionProto *> functions;
   llvm::DenseMap<mlir::Value, std::optional<graph::HostTensor>> evaluated;
-  uint64_t nodeCount = 0;
+  llvm::DenseMap<const ::onnx::FunctionProto *, uint64_t> inlinedNodes;
 };
 
 /// Key of a local function or operator: domain, name and overload.

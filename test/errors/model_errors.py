@@ -214,6 +214,8 @@ CASES = [
     Case("31 sparse", with_typed_input(lambda t: t.sparse_tensor_type.CopyFrom(SPARSE)), r"input 'x': type sparse_tensor unsupported", UNSUPPORTED),
     Case("31 sparse weight", sparse_weight(), r".*sparse.* unsupported", UNSUPPORTED),
     Case("32 free dims", model([node("Relu", ["x"])], [("x", F32, ["batch", 3])]).SerializeToString(), r"inputs have free dims: x\[batch,3\]", USAGE),
+    Case("-- shape by value", model([node("ConstantOfShape", ["s"], name="c")], [("s", I64, [2])]).SerializeToString(),
+         r"node 'c': its shape depends on the value of an input \(found 'tensor<\?x\?xf32>', expected a static shape\)", UNSUPPORTED),
     Case("33 wrong name", model([node("Relu", ["input_ids"])], [("input_ids", F32, [2])]).SerializeToString(),
          r"no input 'input_idz'; did you mean 'input_ids'\? inputs: input_ids", USAGE, flags=["--shape", "input_idz=1x128"]),
     Case("33 wrong shape", model([node("Relu", ["x"])], [("x", F32, ["batch", 3])]).SerializeToString(),
