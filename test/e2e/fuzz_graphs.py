@@ -16,6 +16,7 @@ import argparse
 import concurrent.futures
 import functools
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -131,6 +132,11 @@ def _commands(args, seed: int, folder: Path, dims: dict[str, int]) -> list[list[
     ]
 
 
+def limit_memory() -> None:
+    """Damaged dims ask for anything below the compiler's limit of 1 TiB; the machine has other users."""
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
 def check_mutant(args, seed: int, folder: Path) -> tuple[str, str]:
     """A damaged model may be refused (exit codes 1 to 5), and what compiles must run."""
     (folder / "model.onnx").write_bytes(generate_mutant(seed).model.SerializeToString())
@@ -138,7 +144,9 @@ def check_mutant(args, seed: int, folder: Path) -> tuple[str, str]:
     run = [str(args.gaudi_run), "run", str(folder / "model.gdx"), "--input=*=zeros", "-q"]
     for command, allowed in ((compile_, (1, 2, 3, 4, 5)), (run, (5, 6))):
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, preexec_fn=limit_memory
+            )
         except subprocess.TimeoutExpired:
             return "FAIL", f"no answer in {TIMEOUT_S} s: {' '.join(command)}"
         if done.returncode in allowed and "error: " in done.stderr:
