@@ -1,6 +1,6 @@
 """Seed -> random model, its inputs, the same model for the oracle, and what is known about every output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
@@ -114,6 +114,7 @@ class Case:
     oracle: onnx.ModelProto
     inputs: dict[str, tuple[str, np.ndarray]]
     outputs: list[Value]
+    dims: dict[str, int] = field(default_factory=dict)  # sizes of symbolic dims
 
 
 def _oracle_type(elem_type: int) -> int:
@@ -189,14 +190,18 @@ def generate(seed: int) -> Case:
             b.inputs = {name: value for name, value in b.inputs.items() if name in state[3]}
     outputs = _outputs(b)
     nodes = _prune(b, outputs)
+    # Exporters leave dims open; then shape arithmetic folds only once they are known.
+    is_open = b.rng.random() < 0.3
+    shapes = {name: [f"n{d}" if is_open else d for d in array.shape] for name, (_, array) in b.inputs.items()}
+    dims = {f"n{d}": d for _, array in b.inputs.values() for d in array.shape if is_open}
     graph = helper.make_graph(
         nodes,
         f"seed{seed}",
-        [helper.make_tensor_value_info(name, ONNX[dtype], array.shape) for name, (dtype, array) in b.inputs.items()],
-        [helper.make_tensor_value_info(v.name, ONNX[v.dtype], v.shape) for v in outputs],
+        [helper.make_tensor_value_info(name, ONNX[b.inputs[name][0]], shape) for name, shape in shapes.items()],
+        [helper.make_tensor_value_info(v.name, ONNX[v.dtype], None if is_open else v.shape) for v in outputs],
         b.initializers,
     )
     opsets = [helper.make_opsetid("", b.opset)] + [helper.make_opsetid("com.microsoft", 1)] * b.contrib
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     inputs = {name: (dtype, np.asarray(array, dtype=NUMPY[dtype])) for name, (dtype, array) in b.inputs.items()}
-    return Case(model, as_f32(model), inputs, outputs)
+    return Case(model, as_f32(model), inputs, outputs, dims)
