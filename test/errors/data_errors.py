@@ -17,7 +17,7 @@ from typing import Callable
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
-from refusal import BAD_ARTIFACT, INVALID, OK, RUNTIME, USAGE, problems_of
+from refusal import BAD_ARTIFACT, INVALID, OK, RUNTIME, USAGE, problems_of, report
 
 TABLE = np.arange(15, dtype=np.float32).reshape(5, 3)
 BIAS = np.array([1, 2, 3], np.float32)
@@ -219,14 +219,9 @@ def main() -> int:
     sound = base / "sound"
     sound.mkdir(parents=True)
     make_model(sound)
-    failed = 0
-    for case in CASES:
-        for problem in run(case, sound, base / "case" / "model"):
-            print(f"row {case.row}: {problem}")
-            failed += 1
+    failed = report(CASES, lambda case: run(case, sound, base / "case" / "model"))
     shutil.rmtree(base, ignore_errors=True)
-    print(f"{len(CASES)} cases, {failed} problems")
-    return failed != 0
+    return failed
 
 
 if __name__ == "__main__":

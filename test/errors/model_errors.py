@@ -11,7 +11,7 @@ from typing import Callable
 
 import numpy as np
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, helper, numpy_helper
-from refusal import INVALID, LIMIT, OK, UNSUPPORTED, USAGE, problems_of
+from refusal import INVALID, LIMIT, OK, UNSUPPORTED, USAGE, problems_of, report
 
 F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -240,14 +240,9 @@ def run(case: Case, folder: Path) -> list[str]:
 
 def main() -> int:
     base = Path(sys.argv[1]).resolve() / "case"
-    failed = 0
-    for case in CASES:
-        for problem in run(case, base / "model"):
-            print(f"row {case.row}: {problem}")
-            failed += 1
+    failed = report(CASES, lambda case: run(case, base / "model"))
     shutil.rmtree(base, ignore_errors=True)
-    print(f"{len(CASES)} cases, {failed} problems")
-    return failed != 0
+    return failed
 
 
 if __name__ == "__main__":

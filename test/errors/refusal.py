@@ -7,6 +7,7 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import Callable
 
 INVALID, UNSUPPORTED, LIMIT, USAGE, RUNTIME, BAD_ARTIFACT, OK = 3, 4, 5, 2, 6, 8, 0
 MAX_CPU_SECONDS = 1.0
@@ -19,6 +20,17 @@ def files_in(folder: Path) -> dict[str, bytes | None]:
         return path.read_bytes() if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20 else None
 
     return {str(p.relative_to(folder)): content(p) for p in folder.rglob("*")}
+
+
+def report(cases: list, run: Callable) -> bool:
+    """Prints what `run(case)` finds wrong with each; whether anything is."""
+    failed = 0
+    for case in cases:
+        for problem in run(case):
+            print(f"row {case.row}: {problem}")
+            failed += 1
+    print(f"{len(cases)} cases, {failed} problems")
+    return failed != 0
 
 
 def problems_of(command: list[str], folder: Path, expected: str, code: int) -> list[str]:

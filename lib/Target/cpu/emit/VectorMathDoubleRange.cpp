@@ -21,13 +21,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 /// Up to here the quadrant has 20 bits, and its products with 33-bit parts of pi/2 are exact.
 constexpr double kFastLimit = 0x1p20;
 
-/// x = quadrant * pi/2 + rest, |rest| <= pi/4 (quadrant modulo 4, as i64).
-struct Reduced {
-  Value rest, quadrant;
-};
-
 /// Cody-Waite with pi/2 in parts of 33, 33 and 53 bits.
-Reduced reduceFast(WideOps &o, Value x) {
+QuarterTurns reduceFast(WideOps &o, Value x) {
   Value sum = o.fma(x, o.f(0x1.45f306dc9c883p-1), o.f(0x1.8p52)), n = o.sub(sum, o.f(0x1.8p52));
   Value r = o.fma(n, o.f(-0x1.921fb544p+0), x);
   r = o.fma(n, o.f(-0x1.0b4611a6p-34), r);
@@ -51,7 +46,7 @@ SmallVector<Value> pickWords(WideOps &o, ArrayRef<uint32_t> words, Value index, 
 
 /// Payne-Hanek, as in f32: |x| = m 2^e with a 64-bit integer m, and only the 192 bits of 1/(2 pi) from bit e on matter.
 /// Of m times them, modulo 1, 128 bits are kept: no double comes nearer than 2^-62 to a multiple of pi/2.
-Reduced reduceLarge(WideOps &o, Value x) {
+QuarterTurns reduceLarge(WideOps &o, Value x) {
   // 1/(2 pi) behind 64 zero bits, which serve |x| < 2^64.
   static constexpr uint32_t kOneOverTwoPi[] = {
       0,           0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u, 0x7d4d3770u, 0x36d8a566u, 0x4f10e410u,
@@ -96,19 +91,8 @@ Reduced reduceLarge(WideOps &o, Value x) {
 } // namespace
 
 Value emitSinCos(WideOps &o, Value x, bool cosine) {
-  Reduced fast = reduceFast(o, x);
   Value huge = o.cmp(Pred::OGT, o.abs(x), o.f(kFastLimit));
-  auto branch = scf::IfOp::create(o.b, o.loc, TypeRange{o.f64(), o.i64()}, o.any(huge), /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(o.b);
-    o.b.setInsertionPointToStart(branch.thenBlock());
-    Reduced large = reduceLarge(o, x);
-    scf::YieldOp::create(
-        o.b, o.loc, ValueRange{o.select(huge, large.rest, fast.rest), o.select(huge, large.quadrant, fast.quadrant)});
-    o.b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(o.b, o.loc, ValueRange{fast.rest, fast.quadrant});
-  }
-  Value r = branch.getResult(0), q = branch.getResult(1);
+  auto [r, q] = unlessHuge(o, huge, reduceFast(o, x), [&] { return reduceLarge(o, x); });
   if (cosine)
     q = o.addi(q, o.i(1)); // cos(x) = sin(x + pi/2)
   Value s = o.mul(r, r);

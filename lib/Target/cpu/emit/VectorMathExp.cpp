@@ -60,8 +60,8 @@ Value emitLog(VecOps &o, Value x) {
   Value exponent = o.fma(o.make<arith::SIToFPOp>(o.f32(), e), o.f(1.19209290e-7f), // 2^-23
                          o.select(tiny, o.f(-23.f), o.f(0.f)));
   Value f = o.sub(m, o.f(1.f)), s = o.mul(f, f);
-  Value p = o.poly(f, {0.0675095618f, -0.116714492f, 0.11883568f, -0.124060318f, 0.142203271f, -0.166679963f, 0.20002073f,
-                       -0.250000089f, 0.333333135f});
+  Value p = o.poly(f, {0.0675095618f, -0.116714492f, 0.11883568f, -0.124060318f, 0.142203271f, -0.166679963f,
+                       0.20002073f, -0.250000089f, 0.333333135f});
   // f - f^2/2 + f^3 p, smallest terms first; the high part of ln2 has 16 bits, so its product with e is exact.
   Value r = o.mul(s, o.fma(f, p, o.f(-0.5f)));
   r = o.fma(exponent, o.f(1.42860677e-06f), r);
@@ -99,11 +99,11 @@ Value emitErf(VecOps &o, Value x) {
   Value t = o.abs(x), s = o.mul(x, x);
   // |x| > 1: 1 - exp(log(erfc(t))); erf(3.92) already rounds to 1, the fit ends at 4.
   Value tc = o.clampAbove(t, 4.f);
-  Value q = o.poly(tc, {2.10603289e-07f, -2.47356056e-05f, 0.000460259704f, -0.00427035475f, 0.0253484491f, -0.108606122f,
-                        -0.633065999f, -1.12964928f, 0.000202063573f});
+  Value q = o.poly(tc, {2.10603289e-07f, -2.47356056e-05f, 0.000460259704f, -0.00427035475f, 0.0253484491f,
+                        -0.108606122f, -0.633065999f, -1.12964928f, 0.000202063573f});
   Value large = o.copySign(o.sub(o.f(1.f), emitExp(o, q)), x);
-  Value p = o.poly(s, {7.80690316e-05f, -0.00079978531f, 0.0051871622f, -0.0268533472f, 0.112835787f, -0.37612626f,
-                       0.128379166f});
+  Value p = o.poly(
+      s, {7.80690316e-05f, -0.00079978531f, 0.0051871622f, -0.0268533472f, 0.112835787f, -0.37612626f, 0.128379166f});
   Value small = o.fma(p, x, x);
   return o.select(o.cmp(Pred::OGT, t, o.f(1.f)), large, small);
 }

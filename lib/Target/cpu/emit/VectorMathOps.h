@@ -118,6 +118,16 @@ public:
   }
 };
 
+/// x = quadrant * pi/2 + rest, |rest| <= pi/4 (quadrant modulo 4, an integer of x's width).
+struct QuarterTurns {
+  mlir::Value rest, quadrant;
+};
+
+/// `fast`, but `large()` in the lanes of `huge`. Those are rare (no model of ours has any), so they hide behind a
+/// branch.
+QuarterTurns unlessHuge(VecOps &o, mlir::Value huge, const QuarterTurns &fast,
+                        llvm::function_ref<QuarterTurns()> large);
+
 // The families, one per file.
 mlir::Value emitExp(VecOps &o, mlir::Value x);
 mlir::Value emitLog(VecOps &o, mlir::Value x);

@@ -13,16 +13,11 @@ using Pred = VecOps::Pred;
 
 namespace {
 
-/// x = quadrant * pi/2 + rest, |rest| <= pi/4 (quadrant modulo 4, as i32).
-struct Reduced {
-  Value rest, quadrant;
-};
-
-/// Cody-Waite in three 24-bit parts: the first FMA is exact (a multiple of 2^-24 below 1), the parts together give pi/2 to 2^-76,
-/// and up to here the quadrant has 16 bits.
+/// Cody-Waite in three 24-bit parts: the first FMA is exact (a multiple of 2^-24 below 1), the parts together give pi/2
+/// to 2^-76, and up to here the quadrant has 16 bits.
 constexpr float kFastLimit = 65536.f;
 
-Reduced reduceFast(VecOps &o, Value x) {
+QuarterTurns reduceFast(VecOps &o, Value x) {
   Value sum = o.fma(x, o.f(0.636619747f), o.f(12582912.f));
   Value n = o.sub(sum, o.f(12582912.f));
   Value r = o.fma(n, o.f(-1.57079637f), x);
@@ -34,7 +29,7 @@ Reduced reduceFast(VecOps &o, Value x) {
 /// Payne-Hanek: |x| = m 2^e with a 32-bit integer m; only the 96 bits of 1/(2 pi) around bit e matter, picked from a
 /// table by selects (a gather would need a global). Their product with m modulo 2^64 is x/(2 pi) modulo 1: two bits of
 /// quadrant, 62 of fraction.
-Reduced reduceLarge(VecOps &o, Value x) {
+QuarterTurns reduceLarge(VecOps &o, Value x) {
   // 1/(2 pi), most significant word first, behind one zero word that serves |x| < 2^32.
   static constexpr uint32_t kOneOverTwoPi[] = {0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
                                                0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
@@ -77,29 +72,24 @@ Reduced reduceLarge(VecOps &o, Value x) {
   return {o.select(negative, o.neg(rest), rest), o.select(negative, o.subi(o.i(0), quadrant), quadrant)};
 }
 
-Value any(VecOps &o, Value mask) {
-  if (auto vec = dyn_cast<VectorType>(mask.getType()))
-    return vector::ReductionOp::create(o.b, o.loc, vector::CombiningKind::OR, mask);
-  return mask;
-}
-
 } // namespace
 
+QuarterTurns unlessHuge(VecOps &o, Value huge, const QuarterTurns &fast, llvm::function_ref<QuarterTurns()> large) {
+  Type types[] = {fast.rest.getType(), fast.quadrant.getType()};
+  auto branch = scf::IfOp::create(o.b, o.loc, TypeRange(types), o.any(huge), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(o.b);
+  o.b.setInsertionPointToStart(branch.thenBlock());
+  QuarterTurns slow = large();
+  scf::YieldOp::create(o.b, o.loc,
+                       ValueRange{o.select(huge, slow.rest, fast.rest), o.select(huge, slow.quadrant, fast.quadrant)});
+  o.b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(o.b, o.loc, ValueRange{fast.rest, fast.quadrant});
+  return {branch.getResult(0), branch.getResult(1)};
+}
+
 Value emitSinCos(VecOps &o, Value x, bool cosine) {
-  Reduced fast = reduceFast(o, x);
-  // x - x turns +-Inf into NaN; huge lanes are rare (no model of ours has any), so they hide behind a branch.
   Value huge = o.cmp(Pred::OGT, o.abs(x), o.f(kFastLimit));
-  auto branch = scf::IfOp::create(o.b, o.loc, TypeRange{o.f32(), o.i32()}, any(o, huge), /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(o.b);
-    o.b.setInsertionPointToStart(branch.thenBlock());
-    Reduced large = reduceLarge(o, x);
-    scf::YieldOp::create(
-        o.b, o.loc, ValueRange{o.select(huge, large.rest, fast.rest), o.select(huge, large.quadrant, fast.quadrant)});
-    o.b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(o.b, o.loc, ValueRange{fast.rest, fast.quadrant});
-  }
-  Value r = branch.getResult(0), q = branch.getResult(1);
+  auto [r, q] = unlessHuge(o, huge, reduceFast(o, x), [&] { return reduceLarge(o, x); });
   if (cosine)
     q = o.addi(q, o.i(1)); // cos(x) = sin(x + pi/2)
   Value s = o.mul(r, r);
