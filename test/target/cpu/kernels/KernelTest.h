@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <random>
+#include <type_traits>
 
 namespace gaudi::cpu::test {
 
@@ -41,6 +42,28 @@ protected:
   /// order, and in place where the plan allows it. Outputs and inputs lie at element alignment between guard bytes; the
   /// scratch starts as NaNs. `kind`: the emitter expected to take the group.
   void check(llvm::StringRef kind, std::vector<Input> inputs, GroupModule::Body body, Tolerance tolerance = {});
+
+  /// Runs whole arrays, one per operand, through the pointwise kernel of `body`, `batch` elements at a time (which
+  /// divides their size).
+  template <typename T>
+  std::vector<T> runPointwise(const Isa &isa, llvm::ArrayRef<std::vector<T>> arguments, int64_t batch,
+                              GroupModule::Body body) {
+    mlir::Type element = std::is_same_v<T, double> ? mlir::Type(mlir::Float64Type::get(&context)) : f32();
+    llvm::SmallVector<GroupModule::Operand> operands(arguments.size(), {type({batch}, element)});
+    GroupModule module(context, "pointwise", operands, body);
+    gaudi::Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, 1);
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+    std::vector<T> result(arguments[0].size());
+    std::vector<char> scratch(kernel->plan().scratchBytes + 64);
+    for (size_t at = 0; at < result.size(); at += batch) {
+      std::vector<void *> args;
+      for (const std::vector<T> &a : arguments)
+        args.push_back(const_cast<T *>(a.data() + at));
+      args.push_back(result.data() + at);
+      EXPECT_EQ((*kernel)(args.data(), 0, kernel->plan().grid, scratch.data()), 0);
+    }
+    return result;
+  }
 
   mlir::MLIRContext context;
   std::mt19937 random{7};

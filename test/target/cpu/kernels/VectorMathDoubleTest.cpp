@@ -66,22 +66,8 @@ protected:
 
   uint64_t random64() { return uint64_t(random()) << 32 | uint32_t(random()); }
 
-  /// One argument array per operand; runs all through the kernel of `body`.
   std::vector<double> run(const Isa &isa, llvm::ArrayRef<std::vector<double>> arguments, GroupModule::Body body) {
-    llvm::SmallVector<GroupModule::Operand> operands(arguments.size(), {type({kBatch}, Float64Type::get(&context))});
-    GroupModule module(context, "pointwise", operands, body);
-    gaudi::Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, 1);
-    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
-    std::vector<double> result(arguments[0].size());
-    std::vector<char> scratch(kernel->plan().scratchBytes + 64);
-    for (size_t at = 0; at < result.size(); at += kBatch) {
-      std::vector<void *> args;
-      for (const std::vector<double> &a : arguments)
-        args.push_back(const_cast<double *>(a.data() + at));
-      args.push_back(result.data() + at);
-      EXPECT_EQ((*kernel)(args.data(), 0, kernel->plan().grid, scratch.data()), 0);
-    }
-    return result;
+    return runPointwise<double>(isa, arguments, kBatch, body);
   }
 
   static double ulpOf(long double reference) {

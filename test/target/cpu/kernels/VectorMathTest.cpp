@@ -54,22 +54,8 @@ struct Error {
 
 class VectorMathTest : public KernelTest {
 protected:
-  /// One argument array per operand; runs all through the kernel of `body`.
   std::vector<float> run(const Isa &isa, llvm::ArrayRef<std::vector<float>> arguments, GroupModule::Body body) {
-    llvm::SmallVector<GroupModule::Operand> operands(arguments.size(), {type({kBatch})});
-    GroupModule module(context, "pointwise", operands, body);
-    gaudi::Expected<LoadedKernel> kernel = LoadedKernel::build(module, isa, 1);
-    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
-    std::vector<float> result(arguments[0].size());
-    std::vector<char> scratch(kernel->plan().scratchBytes + 64);
-    for (size_t at = 0; at < result.size(); at += kBatch) {
-      std::vector<void *> args;
-      for (const std::vector<float> &a : arguments)
-        args.push_back(const_cast<float *>(a.data() + at));
-      args.push_back(result.data() + at);
-      EXPECT_EQ((*kernel)(args.data(), 0, kernel->plan().grid, scratch.data()), 0);
-    }
-    return result;
+    return runPointwise<float>(isa, arguments, kBatch, body);
   }
 
   /// Results below `tiny` count absolutely only; `absolute` is relative to max(1, |expected|).
