@@ -330,6 +330,7 @@ std::vector<std::pair<std::string, std::string>> driver::keyComponents(const Onn
   return {{"format", "gdx 1.0"},
           {"compiler", compilerIdentity()},
           {"model", toHex(model.skeletonDigest())},
+          {"weights-layout", toHex(model.layoutDigest())},
           {"inputs", inputSpec(model, options)},
           {"target", target},
           {"threads", std::to_string(threads)},

@@ -22,6 +22,7 @@ struct OnnxModel::Impl {
   Status load(const std::string &folder, const ReadOptions &options);
   Status parseSkeleton(const Skeleton &skeleton);
   Status readLiterals(const Skeleton &skeleton, const std::string &folder, const ReadOptions &options);
+  template <typename Visit> void forEachWeight(Visit visit) const;
   void finishDigest(Xxh3Stream &hash);
 };
 
@@ -134,11 +135,25 @@ std::optional<std::string> OnnxModel::filesIdentity() const {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
+/// Calls `visit` for the tensors that are too large to be part of the program, in file order.
+template <typename Visit> void OnnxModel::Impl::forEachWeight(Visit visit) const {
+  for (const NamedTensor &named : tensors)
+    if (const TensorLiteral &literal = literals.at(named.tensor); literal.bytes.size() > kDenseLimitBytes)
+      visit(literal);
+}
+
+Digest128 OnnxModel::layoutDigest() const {
+  Xxh3Stream hash;
+  impl->forEachWeight([&](const TensorLiteral &literal) {
+    uint64_t place[] = {literal.ref->file, literal.ref->offset, literal.ref->length};
+    hash.update(std::as_bytes(std::span(place)));
+  });
+  return hash.digest();
+}
+
 Digest128 OnnxModel::weightsDigest() const {
   Xxh3Stream hash;
-  for (const NamedTensor &named : impl->tensors)
-    if (const TensorLiteral &literal = impl->literals.at(named.tensor); literal.bytes.size() > kDenseLimitBytes)
-      hash.update(literal.bytes);
+  impl->forEachWeight([&](const TensorLiteral &literal) { hash.update(literal.bytes); });
   return hash.digest();
 }
 

@@ -86,6 +86,9 @@ public:
   /// Identity of the program: everything in the file but file names, documentation, producer and the bytes of weights.
   /// Bytes of tensors up to 4 KiB (kDenseLimitBytes) count, as they become part of the code.
   Digest128 skeletonDigest() const;
+  /// Where the tensors that skeletonDigest leaves out lie in the files, in file order. A compiled program refers to them
+  /// by position, and weightsDigest does not say which bytes are whose: who shares either must agree on this too.
+  Digest128 layoutDigest() const;
   /// Identity of the weights: xxh3-128 over the bytes of every tensor that skeletonDigest leaves out, in file order.
   /// Reads all of them (about 6 GB/s).
   Digest128 weightsDigest() const;

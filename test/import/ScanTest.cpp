@@ -61,6 +61,9 @@ TEST(Scan, SkeletonDigestIgnoresWeightsAndDocumentation) {
   auto a = largeModel('a'), b = largeModel('b', "longer than before");
   EXPECT_EQ(a.model->skeletonDigest(), b.model->skeletonDigest());
   EXPECT_FALSE(a.model->weightsDigest() == b.model->weightsDigest());
+  EXPECT_FALSE(a.model->layoutDigest() == b.model->layoutDigest()) << "documentation moves the weights";
+  auto c = largeModel('c');
+  EXPECT_EQ(a.model->layoutDigest(), c.model->layoutDigest());
 }
 
 /// Tensors up to 4 KiB become code: their bytes are part of the program's identity, although the scanner cuts them.

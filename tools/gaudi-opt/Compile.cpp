@@ -228,7 +228,7 @@ private:
     Expected<std::string> recipe = driver::packRecipe(artifact);
     if (!recipe.ok())
       return recipe.takeStatus();
-    cache::Key weightsKey = digestOf({"weights", *recipe, weightsDigest()});
+    cache::Key weightsKey = digestOf({"weights", *recipe, toHex(model.layoutDigest()), weightsDigest()});
     auto produce = [&]() -> Expected<cache::Product> {
       cache::Product product;
       product.write = [&](const std::string &target) { return driver::packWeightsFile(model, artifact, target); };
