@@ -88,3 +88,13 @@ Expected<Isa> cpu::resolveIsa(const std::string &targetCpu) {
   return Status::error(StatusCode::Unsupported, "--target-cpu=" + targetCpu + ": needs at least SSE4.2",
                        "x86-64-v2 is the oldest level that can be compiled for");
 }
+
+std::string cpu::identityOf(const Isa &isa) {
+  std::string text = isa.cpu + "|" + isa.name;
+  for (const std::string &feature : isa.features)
+    text += "+" + feature;
+  for (uint64_t number : {uint64_t(isa.vectorBytes), uint64_t(isa.vectorRegisters), uint64_t(isa.matmulRows),
+                          uint64_t(isa.matmulVectors), isa.l1Bytes, isa.l2Bytes, isa.l3Bytes})
+    text += "|" + std::to_string(number);
+  return text;
+}

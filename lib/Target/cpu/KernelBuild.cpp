@@ -4,6 +4,7 @@
 #include "dialects/graph/Locations.h"
 #include "lib/Target/GroupText.h"
 #include "lib/Target/cpu/Codegen.h"
+#include "lib/Target/cpu/Isa.h"
 #include "lib/Target/cpu/Link.h"
 
 #include "mlir/IR/Verifier.h"
@@ -131,10 +132,7 @@ std::string jobKey(const Job &job, const Isa &isa, unsigned threads) {
   std::string key = job.text;
   for (bool c : job.isConstant)
     key += c ? 'c' : 'v';
-  key += "|" + isa.cpu + "|" + isa.name + "|" + std::to_string(threads);
-  for (const std::string &f : isa.features)
-    key += "+" + f;
-  return key;
+  return key + "|" + std::to_string(threads) + "|" + identityOf(isa);
 }
 
 MemRefType inputMemory(RankedTensorType type, const std::optional<PanelLayout> &layout) {

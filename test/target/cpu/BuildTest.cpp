@@ -110,6 +110,12 @@ TEST(Build, ObjectCacheAndProgress) {
   EXPECT_EQ(warm.code, cold.code);
   calls = 0;
   EXPECT_EQ(build(options, "x86-64-v2").compiled, 4u) << "another CPU must not hit";
+
+  calls = 0;
+  Parsed parsed = parse(kModel);
+  Isa isa = *resolveIsa("x86-64-v3");
+  isa.l2Bytes *= 4; // a host of the same name, with another L2: plans differ, so the code must too
+  EXPECT_EQ(buildKernels(parsed.main(), isa, options)->compiled, 4u) << "other cache sizes must not hit";
 }
 
 TEST(Build, UnclaimedGroupsAreSplitAndKeepTheirMeaning) {

@@ -4,9 +4,7 @@
 //
 //   pack Q * scale -> [MQ][D]
 //   for each block of at most NK keys:                 (one block, no rescaling, when all keys fit)
-//     pack K^T -> [NK/NR][D][NR], V -> [NK][Dv]         (f32, contiguous: heads are strided by H * D in memory, and
-//     such
-//                                                        strides collide in L1)
+//     pack K^T -> [NK/NR][D][NR], V -> [NK][Dv]         f32, contiguous: strides of H * D collide in L1
 //     S = Q K^T + mask                                  register tiles, the mask added before they are stored
 //     per row: m' = max(m, S), P = exp(S - m'), l = l exp(m - m') + sum P, O *= exp(m - m')
 //     O += P V                                          register tiles
