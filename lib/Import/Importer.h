@@ -33,9 +33,10 @@ public:
   int depth = 0;             ///< of function calls
 };
 
-inline constexpr uint64_t kMaxNodes =
-    1'000'000;                           ///< after inlining: functions that call others twice grow exponentially
-inline constexpr int kMaxCallDepth = 64; ///< of local functions; the reader has excluded cycles
+/// After inlining: functions that call others twice grow exponentially.
+inline constexpr uint64_t kMaxNodes = 1'000'000;
+/// Of local functions; the reader has excluded cycles.
+inline constexpr int kMaxCallDepth = 64;
 
 class Importer {
 public:

@@ -214,6 +214,8 @@ CASES = [
     Case("31 sparse", with_typed_input(lambda t: t.sparse_tensor_type.CopyFrom(SPARSE)), r"input 'x': type sparse_tensor unsupported", UNSUPPORTED),
     Case("31 sparse weight", sparse_weight(), r".*sparse.* unsupported", UNSUPPORTED),
     Case("32 free dims", model([node("Relu", ["x"])], [("x", F32, ["batch", 3])]).SerializeToString(), r"inputs have free dims: x\[batch,3\]", USAGE),
+    Case("-- no input", model([node("Squeeze", [""], name="s")]).SerializeToString(), r"node 's' \(Squeeze, opset 17\): input 0 is missing", INVALID),
+    Case("-- no input", model([node("Mod", ["", "x"], name="m")]).SerializeToString(), r"node 'm' \(Mod, opset 17\): input 0 is missing", INVALID),
     Case("-- shape by value", model([node("ConstantOfShape", ["s"], name="c")], [("s", I64, [2])]).SerializeToString(),
          r"node 'c': its shape depends on the value of an input \(found 'tensor<\?x\?xf32>', expected a static shape\)", UNSUPPORTED),
     Case("33 wrong name", model([node("Relu", ["input_ids"])], [("input_ids", F32, [2])]).SerializeToString(),
