@@ -9,7 +9,7 @@ static size_t useAll(const OnnxModel &model) {
   for (const auto &tensor : model.proto().graph().initializer())
     for (std::byte b : model.literal(tensor).bytes)
       sum += static_cast<size_t>(b);
-  return sum + model.weightsDigest().bytes[0] + model.skeletonDigest().bytes[0];
+  return sum + model.weightsDigest().bytes[0] + model.skeletonDigest().bytes[0] + model.layoutDigest().bytes[0];
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
